@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.limits import Limits
+from kdissect.model.native import is_compiled
 from kdissect.model.packets.packet import PacketBlock, PlainPacket
 from kdissect.net.parser import SegmentParser
 from kdissect.net.streams.recent import RECENT_BYTES, RECENT_SEGMENTS
@@ -189,6 +190,7 @@ def test_places_that_lie_outside_of_their_data_are_unusual(native: Any) -> None:
         assert block.runs().segment(0) is None
 
 
+@pytest.mark.skipif(not is_compiled, reason="the compiled part is not there")
 @pytest.mark.parametrize("how", ["ipv6", *asked.TUNNELS])
 def test_headers_with_a_byte_changed_are_read_as_python_reads_them(how: str) -> None:
     (_, time_ns, link_type, data, _), *_ = asked.with_link(small_frames()[30:31], how)
