@@ -246,9 +246,9 @@ def _copy_marks(find: "Callable[[], Copies]") -> "DuplicateTaps":
 
 
 def _lines_of(logs: Sequence[CaptureFile]) -> "LogLines":
-    from kdissect.engine.log_lines import LogLines, packets_of  # start-up: of request logs next to packets
+    from kdissect.engine.log_lines import LogLines  # start-up: of request logs next to packets
 
-    return LogLines([packets_of(file.batches()) for file in logs])
+    return LogLines([file.batches() for file in logs])
 
 
 def _captures(paths: Paths | Captures) -> Captures:

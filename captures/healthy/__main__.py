@@ -1,6 +1,5 @@
 """Command line: `python -m captures.healthy [RELEASE...] [--client NAME]`."""
 
-import argparse
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from captures.healthy.days import CLIENTS, RELEASES, clients_of
 from captures.record import workshop
 from captures.record.broker import Cluster
 from captures.record.client_runs import capture_of, cluster, commands, role
+from captures.record.command import recordings_parser
 from captures.record.drivers import Running
 from captures.record.java import extensions
 from captures.record.sniffer import Sniffer
@@ -21,11 +21,8 @@ _AT_ONCE, _PATIENCE_S = 3, 90
 def main() -> int:
     """Record the releases named, all of them without a name; the exit code is 1 if one failed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped on the way out
-    parser = argparse.ArgumentParser(prog="python -m captures.healthy", description=__doc__)
-    parser.add_argument("releases", nargs="*", metavar="RELEASE", help=f"of {', '.join(RELEASES)}")
+    parser = recordings_parser(Path(__file__).resolve().parent, RELEASES, 19000, "RELEASE")
     parser.add_argument("--client", action="append", choices=CLIENTS, help="these alone")
-    parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parent / "recorded")
-    parser.add_argument("--port-base", type=int, default=19000, help="first of 100 ports to use")
     options = parser.parse_args()
     if missing := able():
         print(f"no day can be recorded here: {missing}", file=sys.stderr)

@@ -1,6 +1,5 @@
 """Command line: `python -m captures.pairs [NAME...]`."""
 
-import argparse
 import contextlib
 import json
 import signal
@@ -12,6 +11,7 @@ from captures.faults.record import able, packed
 from captures.pairs.pairs import APACHE, PAIRS, RDKAFKA, Run
 from captures.record import workshop
 from captures.record.broker import Cluster
+from captures.record.command import recordings_parser
 from captures.record.drivers import Running
 from captures.record.java import extensions
 from captures.record.pythons import release
@@ -26,11 +26,7 @@ _BROKER = Spec("4.4.0", properties={"group.initial.rebalance.delay.ms": "0", "nu
 def main() -> int:
     """Record the pairs named, all of them without a name."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped on the way out
-    parser = argparse.ArgumentParser(prog="python -m captures.pairs", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PAIRS)}")
-    parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parent / "recorded")
-    parser.add_argument("--port-base", type=int, default=19000, help="first of 100 ports to use")
-    options = parser.parse_args()
+    options = recordings_parser(Path(__file__).resolve().parent, PAIRS, 19000).parse_args()
     if missing := able():
         print(f"no pair can be recorded here: {missing}", file=sys.stderr)
         return 2

@@ -82,17 +82,17 @@ def _spanned(span: Span | None, first_ns: int, last_ns: int) -> Span:
 class LogLines:
     """The lines of logs, in the order of their ends, for exchanges that come in the order of time.
 
-    `logs` are the packets built from each log.
+    `logs` are the batches of packets that are built from each log.
     """
 
-    def __init__(self, logs: Iterable[Iterable[PlainPacket]]) -> None:
-        self._lines = merge(*map(_lines, logs), key=_end_of)
+    def __init__(self, logs: Iterable[Iterable[Iterable[PlainPacket]]]) -> None:
+        self._lines = merge(*(_lines(chain.from_iterable(log)) for log in logs), key=_end_of)
         self._waiting: dict[Key, deque[_Line]] = {}
         self._in_order: deque[tuple[Key, _Line]] = deque()
         self._read_ns = NEVER_NS
         self._log_span: Span | None = None
         self._span: Span | None = None
-        self._exchanges = self._captured = self._unmatched = 0
+        self._exchanges = self._captured = self._lines_read = 0
 
     def join(self, exchange: Exchange) -> None:
         """Give an exchange its line, if there is one."""
@@ -123,10 +123,7 @@ class LogLines:
         """Read to the end of the logs, and return the counts."""
         for line in self._lines:
             self._keep(line)
-        while self._in_order:
-            self._drop_oldest()
-        lines = self._exchanges + self._unmatched
-        return Joined(self._exchanges, self._captured, lines, self._log_span, self._span)
+        return Joined(self._exchanges, self._captured, self._lines_read, self._log_span, self._span)
 
     def _take(self, exchange: Exchange, asked_ns: int, ended_ns: int) -> _Line | None:
         info = exchange.connection
@@ -147,25 +144,20 @@ class LogLines:
             self._keep(line)
 
     def _keep(self, line: _Line) -> None:
+        self._lines_read += 1
         self._log_span = _spanned(self._log_span, line.read_ns, line.end_ns)
         self._waiting.setdefault(line.key, deque()).append(line)
         self._in_order.append((line.key, line))
         if len(self._in_order) > LINES_KEPT:
-            self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        key, line = self._in_order.popleft()
-        waiting = self._waiting.get(key, ())
-        if any(one is line for one in waiting):
-            self._forget(key, line)
-            self._unmatched += 1
+            self._forget(*self._in_order.popleft())
 
     def _forget(self, key: Key, line: _Line) -> None:
-        left = deque(one for one in self._waiting[key] if one is not line)
+        """Forget a line. One that an exchange took is forgotten already."""
+        left = deque(one for one in self._waiting.get(key, ()) if one is not line)
         if left:
             self._waiting[key] = left
         else:
-            del self._waiting[key]
+            self._waiting.pop(key, None)
 
 
 class _Line(NamedTuple):
@@ -195,8 +187,3 @@ def _lines(packets: Iterable[PlainPacket]) -> Iterator[_Line]:
             last = place
             took_ns = sum(logged.phases or ())
             yield _Line((segment[0], segment[5][4:_HEAD]), packet[1], packet[1] + took_ns, logged)
-
-
-def packets_of(batches: Iterable[Iterable[PlainPacket]]) -> Iterator[PlainPacket]:
-    """Return the packets of a log one by one."""
-    return chain.from_iterable(batches)

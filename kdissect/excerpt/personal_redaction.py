@@ -10,7 +10,7 @@ from kdissect.engine.records.record_sets import RecordSet
 from kdissect.excerpt.batch_redaction import Parts, Redact
 from kdissect.model.record_batch import NO_TIMESTAMP, Header, Record
 from kdissect.personal.contents import examine, masked
-from kdissect.schema.logs import log
+from kdissect.schema.logs import is_own_log
 
 
 class PersonalRedaction:
@@ -23,7 +23,7 @@ class PersonalRedaction:
     def of_records(self, records: RecordSet) -> Redact | None:
         """Return the function for the records of a field; None if they are Kafka's own."""
         topic = record_topic(records, self._topic_name)
-        return None if topic is not None and log(topic) is not None else partial(self._redacted, topic)
+        return None if is_own_log(topic) else partial(self._redacted, topic)
 
     def name(self, name: bytes) -> bytes:
         """Return a client id or principal without its personal data."""

@@ -10,6 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kdissect.decoders.cursor import encode_uvarint
 from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS, MAX_LEAVES
 from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
@@ -224,18 +225,9 @@ def _moments(text: str) -> Iterator[int]:
 def _integers(number: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield encodings of an integer, and of zero in as many bytes."""
     for value in (number << 1 if number >= 0 else ~(number << 1), number & (1 << 64) - 1):
-        varint = _varint(value)
+        varint = encode_uvarint(value)
         if len(varint) <= _LONGEST_VARINT:
             yield varint, b"\x80" * (len(varint) - 1) + b"\0"
     for layout, bits in (("<q", 63), ("<i", 31)):
         if -(1 << bits) <= number < 1 << bits:
             yield struct.pack(layout, number), bytes(struct.calcsize(layout))
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)

@@ -14,7 +14,7 @@ from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.query.fields.schema_fields import SIDES
-from kdissect.schema.logs import log
+from kdissect.schema.logs import is_own_log
 from kdissect.schema.protocol_messages import api
 from kdissect.schema.secrets import is_piece
 from kdissect.session.exchange import Exchange
@@ -165,7 +165,7 @@ class Binding:
 
         for records in record_sets(exchange):
             topic = record_topic(records, self.context.topic_name)
-            if topic is not None and log(topic) is not None:
+            if is_own_log(topic):
                 continue  # Kafka's own, which may hold secrets
             for batch in records.found.batches:
                 if not batch.is_control:

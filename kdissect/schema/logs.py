@@ -47,6 +47,11 @@ def log(topic: str) -> Log | None:
     return _all().get(topic)
 
 
+def is_own_log(topic: str | None) -> bool:
+    """Return whether a topic is one of Kafka's own. False for one whose name is not known."""
+    return topic is not None and log(topic) is not None
+
+
 def all_logs() -> tuple[Log, ...]:
     """Return every log, in the order of the table."""
     return tuple(_all().values())

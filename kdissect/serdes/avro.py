@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -18,7 +17,7 @@ from kdissect.model.wording import plural
 from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.faults import SchemaError, ValueFaultError
-from kdissect.serdes.json_numbers import number
+from kdissect.serdes.json_values import binary, moment, number
 from kdissect.serdes.registered import Decode, Registered
 
 _MOST = 200  # characters of a reason
@@ -117,16 +116,12 @@ def _plain(value: Any) -> Any:
     return value if make is None else make(value)
 
 
-def _iso(value: Any) -> str:
-    return str(value.isoformat()).replace("+00:00", "Z")
-
-
 _TEXTS: dict[type, Callable[[Any], Any]] = {
     float: number,
-    bytes: lambda value: {"base64": base64.b64encode(value).decode("ascii")},
+    bytes: binary,
     Decimal: lambda value: format(value, "f"),
-    datetime: _iso,
-    date: _iso,
-    time: _iso,
+    datetime: moment,
+    date: moment,
+    time: moment,
     UUID: str,
 }

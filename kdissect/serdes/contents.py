@@ -7,7 +7,6 @@ these two.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -18,7 +17,7 @@ from typing import Any
 
 from kdissect.model.extras import are_installed
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
-from kdissect.serdes.json_numbers import number
+from kdissect.serdes.json_values import binary, moment, number
 
 _JSON = (b"{", b"[")
 # Maps that are not empty: fixmap, map 16 and map 32 (MessagePack's specification, "Map format family").
@@ -116,9 +115,9 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, (datetime, date)):
-        return value.isoformat().replace("+00:00", "Z")
+        return moment(value)
     if isinstance(value, (bytes, bytearray)):
-        return {"base64": base64.b64encode(value).decode("ascii")}
+        return binary(bytes(value))
     return str(value)
 
 

@@ -17,6 +17,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
+from kdissect.model.wording import plural
+
 _TOO_MANY, _SERVER_ERRORS = 429, 500
 
 
@@ -106,7 +108,7 @@ class _Attempt:
         except (OSError, HTTPException, ValueError) as error:
             return _reason(error)
         if len(body) > self._max_bytes:
-            return HttpFailureError(f"the response has more than {self._max_bytes} bytes")
+            return HttpFailureError(f"the response has more than {plural(self._max_bytes, 'byte')}")
         return body
 
     def _left(self) -> float:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 from urllib.request import Request
 
@@ -93,12 +94,28 @@ class _Requests:
             raise SchemaError(f"{self.name}: a response is no JSON") from None
 
 
-class _Kept:
-    """Answers of a registry, each requested once."""
+class _Kept(ABC):
+    """Answers of a registry, each requested once. `spaces` are those of its ids."""
+
+    spaces: ClassVar[frozenset[str]]
 
     def __init__(self, requests: _Requests) -> None:
         self._requests = requests
         self._entries: dict[tuple[str | int, str | int], Entry | None] = {}
+
+    def by_id(self, space: str, value: int | str) -> Entry | None:
+        """Return the schema that has an id, or None. Raises SchemaError."""
+        return self._once((space, value), lambda: self._of_id(space, value)) if space in self.spaces else None
+
+    def by_version(self, subject: str, version: str) -> Entry | None:
+        """Return a version of a subject, or None. Raises SchemaError."""
+        return self._once((f"/{subject}", version), lambda: self._of_version(subject, version))
+
+    @abstractmethod
+    def _of_id(self, space: str, value: int | str) -> Entry | None: ...
+
+    @abstractmethod
+    def _of_version(self, subject: str, version: str) -> Entry | None: ...
 
     def _once(self, place: tuple[str | int, str | int], ask: Callable[[], Entry | None]) -> Entry | None:
         if place not in self._entries:
@@ -107,17 +124,15 @@ class _Kept:
 
 
 class _Confluent(_Kept):
+    spaces = frozenset({NUMBER, GUID})
+
     def __init__(self, requests: _Requests) -> None:
         super().__init__(requests)
         if not isinstance(requests.get_json("/schemas/types"), list):
             raise SchemaError(f"{requests.name}: no schema registry answers at this address")
 
-    def by_id(self, space: str, value: int | str) -> Entry | None:
-        """Return the schema that has an id, or None. Raises SchemaError."""
-        path = {NUMBER: f"/schemas/ids/{value}", GUID: f"/schemas/guids/{value}"}.get(space)
-        return None if path is None else self._once((space, value), lambda: self._of_id(path, space, value))
-
-    def _of_id(self, path: str, space: str, value: int | str) -> Entry | None:
+    def _of_id(self, space: str, value: int | str) -> Entry | None:
+        path = f"/schemas/{'ids' if space == NUMBER else 'guids'}/{value}"
         answer = self._requests.get_json(path)
         if answer is None:
             return None
@@ -132,10 +147,6 @@ class _Confluent(_Kept):
             entry = entry._replace(subject=named[0][0], version=named[0][1], others=tuple(named[1:]))
         return entry._replace(ids=((space, value),))
 
-    def by_version(self, subject: str, version: str) -> Entry | None:
-        """Return a version of a subject, or None. Raises SchemaError."""
-        return self._once((f"/{subject}", version), lambda: self._of_version(subject, version))
-
     def _of_version(self, subject: str, version: str) -> Entry | None:
         path = f"/subjects/{quote(subject, safe='')}/versions/{quote(version, safe='')}"
         answer = self._requests.get_json(path)
@@ -148,6 +159,10 @@ class _Confluent(_Kept):
 
 
 class _Apicurio(_Kept):
+    """`by_version` takes subjects as `_reference` makes them."""
+
+    spaces = frozenset({GLOBAL_ID, CONTENT_ID})
+
     def __init__(self, requests: _Requests) -> None:
         super().__init__(requests)
         # Version 3 has the content of a version below it, version 2 at its place.
@@ -155,24 +170,12 @@ class _Apicurio(_Kept):
         if not isinstance(requests.get_json("/system/info"), dict):
             raise SchemaError(f"{requests.name}: no schema registry answers at this address")
 
-    def by_id(self, space: str, value: int | str) -> Entry | None:
-        """Return the schema that has an id, or None. Raises SchemaError."""
-        if space not in (GLOBAL_ID, CONTENT_ID):
-            return None
-        return self._once((space, value), lambda: self._of_id(space, value))
-
     def _of_id(self, space: str, value: int | str) -> Entry | None:
         path = f"/ids/{space}s/{value}"
         text = self._requests.get(path)
         if text is None:
             return None
         return self._entry(text, f"{path}/references", f"{space} {value}")._replace(ids=((space, value),))
-
-    def by_version(self, subject: str, version: str) -> Entry | None:
-        """Return a version of an artifact, or None; `subject` is as `_reference` makes it. Raises
-        SchemaError.
-        """
-        return self._once((f"/{subject}", version), lambda: self._of_version(subject, version))
 
     def _of_version(self, subject: str, version: str) -> Entry | None:
         group, _, artifact = subject.partition("/")

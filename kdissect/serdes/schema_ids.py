@@ -50,6 +50,9 @@ class SchemaId(NamedTuple):
     start: int = 0
     is_zlib: bool = False
 
+    def __str__(self) -> str:
+        return f"GUID {self.guid}" if self.number is None else f"id {self.number}"
+
 
 # Names and form come from confluent_kafka.schema_registry (SchemaId#from_bytes).
 _CONFLUENT_HEADERS = ("__value_schema_id", "__key_schema_id")

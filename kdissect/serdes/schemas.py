@@ -152,7 +152,7 @@ class Schemas:
         if found is None:
             return NO_READING
         is_guess = found.wire_format in SURE_OF
-        error = why or f"no given schema has {_id_text(found)}{', if it is one' if is_guess else ''}"
+        error = why or f"no given schema has {found}{', if it is one' if is_guess else ''}"
         return Reading(found, found.wire_format, None, found.indexes, error=error, is_unknown=not why)
 
     def unreadable(self, content: bytes, found: SchemaId, earlier: SchemaId) -> str:
@@ -347,7 +347,3 @@ def _unpacked(data: bytes) -> bytes:
     if not unpacker.eof and len(found) <= MAX_VALUE_BYTES:
         raise ValueFaultError("its zlib data is cut")
     return found
-
-
-def _id_text(found: SchemaId) -> str:
-    return f"GUID {found.guid}" if found.number is None else f"id {found.number}"

@@ -17,7 +17,7 @@ from kdissect.engine.records.internal_forms import own_record
 from kdissect.engine.records.record_fields import SCHEMA_COLUMNS
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.record_batch import Record
-from kdissect.schema.logs import log
+from kdissect.schema.logs import is_own_log
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.replay import replay
@@ -91,7 +91,7 @@ def _with_own_records(batch: Any) -> Any:
     Kafka's own records have no schema ids.
     """
     topics = batch.column("topic").to_pylist()
-    own = [place for place, topic in enumerate(topics) if topic is not None and log(topic) is not None]
+    own = [place for place, topic in enumerate(topics) if is_own_log(topic)]
     if not own:
         return batch
     columns = {name: batch.column(name).to_pylist() for name in ("key", "value", "decoded")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.records.personal_parts import ExaminedPart, Part, PersonalParts
@@ -15,7 +15,7 @@ from kdissect.model.wording import plural
 from kdissect.personal.contents import Form, examine
 from kdissect.personal.finder import Found, names_someone
 from kdissect.personal.hits import Confidence, Kind, shape
-from kdissect.schema.logs import log
+from kdissect.schema.logs import is_own_log
 from kdissect.session.exchange import Exchange
 
 MAX_ROWS = 10_000
@@ -31,11 +31,12 @@ Facts = dict[str, Any]
 RecordTest = Callable[[Exchange, str | None, Record], bool]
 
 
-class Users(NamedTuple):
+class Users:
     """Counts of hits by client id, and of the hits of clients that are left out."""
 
-    hits: Counter[str]
-    left_out: Counter[None]
+    def __init__(self) -> None:
+        self.hits: Counter[str] = Counter()
+        self.left_out = 0
 
     def add(self, client_id: str | None) -> None:
         """Count a hit."""
@@ -43,7 +44,12 @@ class Users(NamedTuple):
         if name in self.hits or len(self.hits) < MAX_CLIENTS:
             self.hits[name] += 1
         else:
-            self.left_out[None] += 1
+            self.left_out += 1
+
+    @property
+    def total(self) -> int:
+        """Hits of all clients."""
+        return self.hits.total() + self.left_out
 
     def facts(self) -> list[Facts]:
         """Return the clients, the one with most hits first."""
@@ -61,8 +67,8 @@ class _Row:
         self.confidence: Counter[Confidence] = Counter()
         self.forms: Counter[str] = Counter()
         self.examples: dict[str, None] = {}
-        self.producers = Users(Counter(), Counter())
-        self.consumers = Users(Counter(), Counter())
+        self.producers = Users()
+        self.consumers = Users()
 
     def add(self, found: Found) -> None:
         hit = found.hit
@@ -139,7 +145,7 @@ class PersonalData:
                     (row.producers if is_written else row.consumers).add(exchange.client_id)
 
     def _records_of(self, topic: str | None, batch: RecordBatch) -> Iterator[Record]:
-        if batch.is_control or (topic is not None and log(topic) is not None):
+        if batch.is_control or is_own_log(topic):
             return  # Kafka's own
         faults: list[RecordFault] = []
         yield from iter_records(batch, faults)
@@ -208,15 +214,15 @@ def _facts(place: _Place, row: _Row) -> Facts:
         "path": path,
         "confidence": row.median().name.lower(),
         "hits": row.hits,
-        "written": row.producers.hits.total() + row.producers.left_out.total(),
-        "read": row.consumers.hits.total() + row.consumers.left_out.total(),
+        "written": row.producers.total,
+        "read": row.consumers.total,
         "stored": row.stored,
         **{level.name.lower(): row.confidence[level] for level in sorted(Confidence, reverse=True)},
         "forms": [form for form, _ in row.forms.most_common()],
         "examples": list(row.examples),
         "producers": row.producers.facts(),
         "consumers": row.consumers.facts(),
-        "clients_left_out": row.producers.left_out.total() + row.consumers.left_out.total(),
+        "clients_left_out": row.producers.left_out + row.consumers.left_out,
     }
 
 

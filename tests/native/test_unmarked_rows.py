@@ -170,11 +170,11 @@ def _of_quorum(epochs: list[tuple[int, int | None]]) -> list[Packet]:
     talk = ScriptedConnection()
     for asked, leader in epochs:
         row = {"partition": 0, "current_leader_epoch": asked, "fetch_offset": 9}
-        told: dict[str, Any] = {"partition_index": 0, "high_watermark": 9}
+        partition: dict[str, Any] = {"partition_index": 0, "high_watermark": 9}
         if leader is not None:
-            told["current_leader"] = {"leader_id": 1, "leader_epoch": leader}
+            partition["current_leader"] = {"leader_id": 1, "leader_epoch": leader}
         topics = [{"topic_id": METADATA_TOPIC_ID, "partitions": [row]}]
-        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [told]}]
+        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [partition]}]
         talk.exchange("Fetch", 17, {"topics": topics, "session_epoch": -1}, {"responses": responses})
     return talk.close()
 
@@ -212,8 +212,8 @@ def _of_log(records: list[bytes]) -> list[Packet]:
     for data in records:
         row = {"partition": 0, "current_leader_epoch": 5, "fetch_offset": 0}
         topics = [{"topic_id": METADATA_TOPIC_ID, "partitions": [row]}]
-        told = {"partition_index": 0, "high_watermark": 9, "records": data}
-        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [told]}]
+        partition = {"partition_index": 0, "high_watermark": 9, "records": data}
+        responses = [{"topic_id": METADATA_TOPIC_ID, "partitions": [partition]}]
         talk.exchange("Fetch", 17, {"topics": topics, "session_epoch": -1}, {"responses": responses})
     return talk.close()
 

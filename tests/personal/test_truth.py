@@ -14,7 +14,6 @@ from kdissect.cli import main
 from kdissect.decoders.records.reader import iter_records
 from kdissect.engine.records.personal_parts import Part, PersonalParts
 from kdissect.engine.records.record_sets import record_batches
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.personal.hits import Kind
 from tests.support.console import CAPTURES
@@ -43,7 +42,7 @@ def records(path: Path) -> list[Record]:
 def items(record: Record) -> Counter[Item]:
     """Return part, path and kind of what is found in a record."""
     found: Counter[Item] = Counter()
-    for part in PersonalParts(RecordValues()).of("events", record):
+    for part in PersonalParts().of("events", record):
         for one in part.content.found:
             path = part.name + one.leaf.path.removeprefix("$") if part.part is Part.HEADER else one.leaf.path
             found[str(part.part), path, str(one.hit.kind)] += 1

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,6 +22,7 @@ from kdissect.serdes import registry as registry_module
 from kdissect.serdes.faults import SchemaError
 from kdissect.serdes.schema_files import load_schemas
 from tests.support.console import CAPTURES
+from tests.support.http_server import serving, without_proxies
 
 FOLDER = CAPTURES / "schemas"
 SAVED: list[dict[str, Any]] = json.loads((FOLDER / "registry" / "schemas.json").read_text())
@@ -59,21 +59,14 @@ def listening() -> Iterator[Registry]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found = Registry(f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield found
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        found = Registry(url)
+        yield found
 
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxies(monkeypatch)
     with listening() as found:
         yield found
 

@@ -14,7 +14,7 @@ from kdissect.history.exchange_view import ExchangeView, PartitionKey, losses_of
 from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
-from kdissect.model.digest import blake2b
+from kdissect.model.digest import digest_of
 from kdissect.model.record_batch import NO_PRODUCER_ID, Record, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -255,4 +255,4 @@ def _records(batches: Iterable[RecordBatch]) -> Counter[bytes] | None:
 
 
 def _digest(record: Record) -> bytes:
-    return blake2b(repr((record.key, record.value)).encode(), digest_size=16).digest()
+    return digest_of((record.key, record.value))

@@ -15,7 +15,7 @@ from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
-from kdissect.model.digest import blake2b
+from kdissect.model.digest import digest_of
 from kdissect.model.record_batch import NO_PRODUCER_ID, RecordBatch
 from kdissect.session.exchange import Exchange
 from kdissect.session.identities import plain_name
@@ -215,5 +215,4 @@ def _content(batch: RecordBatch) -> bytes | None:
     records = read_records(batch, _CONTENT, _SAMPLE).records
     if batch.count is None or len(records) < min(batch.count, _SAMPLE):
         return None
-    sample = [(record.key, record.value, record.headers) for record in records]
-    return blake2b(repr(sample).encode(), digest_size=16).digest()
+    return digest_of([(record.key, record.value, record.headers) for record in records])

@@ -14,7 +14,7 @@ from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.cause import Packets
-from kdissect.model.digest import blake2b
+from kdissect.model.digest import blake2b, digest_of
 from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
@@ -315,8 +315,7 @@ def _records(batch: RecordBatch) -> frozenset[bytes]:
     them.
     """
     return frozenset(
-        blake2b(repr((one.timestamp, one.key, one.value)).encode(), digest_size=16).digest()
-        for one in read_records(batch, most=_RECORDS).records
+        digest_of((one.timestamp, one.key, one.value)) for one in read_records(batch, most=_RECORDS).records
     )
 
 

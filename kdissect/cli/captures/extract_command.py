@@ -25,7 +25,7 @@ from kdissect.cli.options.input_options import (
     was_read,
 )
 from kdissect.cli.options.personal_extra import check_personal
-from kdissect.cli.options.schema_option import values_of
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.frame_plans import latency_note
 from kdissect.excerpt.write_packets import copy_connections, write_frames
@@ -169,7 +169,7 @@ def _personal(options: Namespace, dissection: Dissection) -> PersonalRedaction |
     from kdissect.engine.records.personal_parts import PersonalParts  # an extra
     from kdissect.excerpt.personal_redaction import PersonalRedaction  # the same
 
-    return PersonalRedaction(PersonalParts(values_of(options)), dissection.topics.of_records)
+    return PersonalRedaction(PersonalParts(schemas_of(options)), dissection.topics.of_records)
 
 
 def _learning(dissection: Dissection, batches: Iterable[Events]) -> Iterator[Events]:

@@ -20,7 +20,7 @@ from kdissect.cli.options.filter_option import open_filtered
 from kdissect.cli.options.input_options import is_input, is_live
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
-from kdissect.schema.logs import log
+from kdissect.schema.logs import is_own_log
 
 try:
     from _json import encode_basestring as quote
@@ -139,7 +139,7 @@ class _Listing:
             topics_text = f'"topics":[{found}]'.encode("utf-8", "replace")
         for topic_id, has_records in taken:
             name = names.name_now(capture_set, broker, topic_id)
-            if has_records and name is not None and log(name) is not None:
+            if has_records and is_own_log(name):
                 raise JobError(f"records of {name} are not what Kafka writes: read this without --jobs")
         return b"".join((line[:at], topics_text, line[at:])) if at >= 0 else bytes(line)
 

@@ -20,7 +20,7 @@ from kdissect.cli.options.filter_option import add_filter, open_filtered, select
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, wants_live
 from kdissect.cli.options.output_options import printing, writing
 from kdissect.cli.options.personal_extra import check_personal
-from kdissect.cli.options.schema_option import check_schemas, values_of
+from kdissect.cli.options.schema_option import check_schemas, schemas_of
 from kdissect.cli.output import Output
 from kdissect.engine.records.personal_parts import PersonalParts
 from kdissect.engine.segments.segment_reader import PlacedBatch, SegmentReader
@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         if options.filter is not None:
             parser.error("-Y selects exchanges: log segments have none")
         check_schemas(parser, options)
-        data = PersonalData(PersonalParts(values_of(options)))
+        data = PersonalData(PersonalParts(schemas_of(options)))
 
         def segments_body(output: Output) -> None:
             _read_segments(segments, data, errors)
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
 
         return writing(parser, options, segments_body) or errors.code
     dissection = open_filtered(parser, options)
-    data = PersonalData(PersonalParts(values_of(options)), dissection.topics.of_records)
+    data = PersonalData(PersonalParts(schemas_of(options)), dissection.topics.of_records)
 
     def body(output: Output) -> None:
         _read_segments(segments, data, errors)

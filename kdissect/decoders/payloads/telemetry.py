@@ -14,7 +14,7 @@ from kdissect.decoders.trees.node import Node
 from kdissect.model.errors import DecodeError, OutputLimitError
 from kdissect.model.native import is_compiled, native
 
-NAME = _ROOT = "MetricsData"
+NAME = "MetricsData"
 # A broker accepts 1 MiB of compressed metrics (telemetry.max.bytes,
 # org.apache.kafka.server.metrics.ClientMetricsConfigs). Metrics compress by a factor of 4 to 10.
 MAX_METRICS = 16 << 20
@@ -169,8 +169,8 @@ def metrics(data: bytes, start: int, end: int, node: Node | None = None) -> dict
 
     NaN and infinities are strings, as in bodies.
     """
-    found = _compiled().read(_ROOT, data, start, end) if is_compiled and node is None else None
-    return Reader(MESSAGES, data).message(_ROOT, start, end, node) if found is None else found
+    found = _compiled().read(NAME, data, start, end) if is_compiled and node is None else None
+    return Reader(MESSAGES, data).message(NAME, start, end, node) if found is None else found
 
 
 @cache

@@ -5,13 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.record_batch import Header, Record
 from kdissect.personal.contents import Content, Decode, Form, examine, masked
 from kdissect.personal.zlib_lengths import zlib_of_length
 from kdissect.serdes.schema_ids import schema_id
+
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
 
 
 class Part(StrEnum):
@@ -33,10 +35,10 @@ class ExaminedPart(NamedTuple):
 
 
 class PersonalParts:
-    """Examines the parts of records. `values` decodes them with the user's schemas."""
+    """Examines the parts of records, decoded with the user's schemas if there are some."""
 
-    def __init__(self, values: RecordValues) -> None:
-        self._schemas = values.schemas
+    def __init__(self, schemas: Schemas | None = None) -> None:
+        self._schemas = schemas
 
     def of(self, topic: str | None, record: Record) -> Iterator[ExaminedPart]:
         """Yield the parts that are not null. Raises nothing."""

@@ -69,12 +69,15 @@ class PoisonPills:
                 row["topic"] or row["topic_id"], row["partition"], offset, part, schema, error, place, {}, {}
             )
             self._found[key] = pill
-        clients = pill.writers if row["direction"] == WRITES else pill.readers
-        if len(clients) < _MAX_CLIENTS:
-            clients[client_of(row)] = None
+        add_client(pill.writers if row["direction"] == WRITES else pill.readers, row)
 
 
-def client_of(row: Row) -> str:
-    """Return the client that wrote or read a record, for people."""
+def add_client(clients: dict[str, None], row: Row) -> None:
+    """Add the client that wrote or read a record, for people, unless there are many."""
+    if len(clients) < _MAX_CLIENTS:
+        clients[_client(row)] = None
+
+
+def _client(row: Row) -> str:
     name = row["principal"] or row["client_id"]
     return f"{name!r} ({row['client']})" if name else str(row["client"])

@@ -18,7 +18,7 @@ from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, Record, RecordBatch, RecordFault
-from kdissect.schema.logs import METADATA_TOPIC, log, may_be_metadata_topic
+from kdissect.schema.logs import METADATA_TOPIC, is_own_log, may_be_metadata_topic
 
 _ValueForm = Callable[[bytes], Any]
 
@@ -133,7 +133,7 @@ class RecordRows:
         """
         common = {"number": 0, **head, **self._batch(index, batch)}
         topic, is_control = common["topic"], batch.is_control
-        is_own = is_control or (topic is not None and log(topic) is not None)
+        is_own = is_control or is_own_log(topic)
         values = None if is_own else self._values
         number = -1
         for number, record in enumerate(iter_records(batch, faults)):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import WRITES, client_of
+from kdissect.engine.records.poison_pills import WRITES, add_client
 from kdissect.model.wording import plural
 from kdissect.serdes.reading import Reading
-from kdissect.serdes.schema_ids import SURE_OF, SchemaId
+from kdissect.serdes.schema_ids import SURE_OF
 
 if TYPE_CHECKING:
     from kdissect.serdes.schemas import Schemas
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MAX_TOPICS = 1000
 MAX_SCHEMAS = 100  # of one topic: some 500 bytes each, and a value
 _MAX_VALUE_BYTES = 1 << 14  # of the value that is kept of a schema
-_MAX_CLIENTS = 20
 _NONE, _OF_TOPIC = "", "the topic's"
 
 
@@ -44,8 +43,7 @@ class _Seen:
             self.reads += 1
             return
         self.writes += 1
-        if len(self.writers) < _MAX_CLIENTS:
-            self.writers[client_of(row)] = None
+        add_client(self.writers, row)
 
     def __str__(self) -> str:
         counts = [
@@ -80,7 +78,7 @@ class TopicSchemas:
                 self.left_out += 1
                 return
             topic = self._topics[place] = _Topic({}, {})
-        name = _name(reading.id) if reading.id else _OF_TOPIC if reading.schema else _NONE
+        name = str(reading.id) if reading.id else _OF_TOPIC if reading.schema else _NONE
         seen = topic.seen.get(name)
         if seen is None:
             if len(topic.seen) >= MAX_SCHEMAS:
@@ -99,7 +97,7 @@ class TopicSchemas:
             of = f"{part}s of {name}"
             for one in found:
                 if one.is_unknown and one.id and _is_sure(one, known):
-                    yield f"unknown schema: {of}: no given schema has {_name(one.id)} ({one})"
+                    yield f"unknown schema: {of}: no given schema has {one.id} ({one})"
             by_subject = {one.subject: one for one in reversed(known) if one.subject}
             if len(by_subject) > 1:
                 first, *others = reversed(by_subject.values())
@@ -134,7 +132,3 @@ def _is_sure(unknown: _Seen, known: list[_Seen]) -> bool:
     if unknown.wire_format not in SURE_OF:
         return True
     return any(one.wire_format == SURE_OF[unknown.wire_format] for one in known)
-
-
-def _name(found: SchemaId) -> str:
-    return f"GUID {found.guid}" if found.number is None else f"id {found.number}"

@@ -75,18 +75,21 @@ def _policy(style: str) -> str:
 
 def header(verdict: Verdict, causes: Diagnosis | None = None) -> Markup:
     """Title, captures, and the numbers that matter. The number of causes comes first if they are known."""
-    title = element("h1", element("span", "kdissect", class_="brand"), " Kafka on the wire")
-    parts = (title, _captures(verdict), element("ul", *_of_causes(causes), *_cards(verdict), class_="cards"))
-    return element("header", element("div", *parts))
-
-
-def _captures(verdict: Verdict) -> Markup:
-    names = join((code(path) for path in verdict.files[:_SHOWN_FILES]), ", ")
-    more = len(verdict.files) - _SHOWN_FILES
-    left = f" and {more} more" if more > 0 else ""
     times = verdict.coverage.traffic.times
     when = f" · {rfc3339(times.start_ns)[:19].replace('T', ' ')} UTC" if times.span() else ""
-    return element("p", names, left, when, class_="captures")
+    cards = element("ul", *_of_causes(causes), *_cards(verdict), class_="cards")
+    return titled("Kafka on the wire", verdict.files, when, cards)
+
+
+def titled(title: str, files: Sequence[str], when: str = "", *more: Markup) -> Markup:
+    """Return the head of a page: its title, and the captures that it is about."""
+    heading = element("h1", element("span", "kdissect", class_="brand"), f" {title}")
+    names = join((code(path) for path in files[:_SHOWN_FILES]), ", ")
+    left = len(files) - _SHOWN_FILES
+    rest = f" and {left} more" if left > 0 else ""
+    return element(
+        "header", element("div", heading, element("p", names, rest, when, class_="captures"), *more)
+    )
 
 
 def _of_causes(diagnosis: Diagnosis | None) -> list[Markup]:

@@ -20,7 +20,7 @@ from kdissect.report.html.markup import (
     table,
     wire,
 )
-from kdissect.report.html.page import page
+from kdissect.report.html.page import page, titled
 from kdissect.report.quantities import grouped
 
 _FOUND, _EXAMINED = ("personal-data", "Personal data"), ("examined", "Examined")
@@ -44,10 +44,7 @@ _TAGS = {"sure": "error", "likely": "warning", "possible": "info"}
 def personal_data_html(facts: dict[str, Any], files: Sequence[str]) -> str:
     """Return the whole page."""
     rows = facts["personal_data"]
-    title = element("h1", element("span", "kdissect", class_="brand"), " personal data")
-    names = join((code(path) for path in files[:3]), ", ")
-    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    head = element("header", element("div", title, element("p", names, more, class_="captures")))
+    head = titled("personal data", files)
     foot = element("footer", element("p", f"kdissect {__version__}"))
     sections = [_found(rows), _examined(facts)]
     return page(head, sections, foot, (_FOUND, _EXAMINED), "kdissect: personal data")

@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
 from tests.pipeline.released.freeze import HERE
+from tests.support.http_server import serving
 from tests.support.patience import PATIENCE_S
 
 Row = dict[str, Any]
@@ -43,8 +44,8 @@ class Request(NamedTuple):
 class Hook:
     """`requests` are what came; `answers` what comes of the next ones: a status, or a function to call."""
 
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}/hooks/TOKEN"
+    def __init__(self, url: str) -> None:
+        self.url = f"{url}/hooks/TOKEN"
         self.requests: list[Request] = []
         self.answers: list[int | Callable[[], int]] = []
 
@@ -82,15 +83,9 @@ def listening() -> Iterator[Hook]:
             except ConnectionError:
                 self.close_connection = True
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        hook = Hook(server.server_port)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield hook
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Handler) as url:
+        hook = Hook(url)
+        yield hook
 
 
 @contextmanager

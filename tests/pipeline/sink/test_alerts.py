@@ -26,6 +26,7 @@ from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Once
 from tests.pipeline.sink.directories import commit, directory_at
 from tests.pipeline.sink.hooks import Hook, different, dripping, finding_rows, listening
+from tests.support.http_server import without_proxies
 from tests.support.patience import PATIENCE_S
 
 
@@ -38,8 +39,7 @@ def directory(tmp_path: Path) -> StreamDirectory:
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+    without_proxies(monkeypatch)
     with listening() as found:
         yield found
 

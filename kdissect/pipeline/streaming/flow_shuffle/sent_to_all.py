@@ -70,8 +70,8 @@ def news_of(file: CaptureFile, capture_set: int, parts: int, syns: Sequence[File
 
 def syns_of(file: CaptureFile, syns: Sequence[FileSyn]) -> Run:
     """Return the fact for the first partition: the SYNs of a file."""
-    told = _ALL_SYNS + pickle.dumps([tuple(one) for one in syns])
-    return Run(0, KEY, 0, packet_ref(file.index, 0), told)
+    data = _ALL_SYNS + pickle.dumps([tuple(one) for one in syns])
+    return Run(0, KEY, 0, packet_ref(file.index, 0), data)
 
 
 def facts_of(file: CaptureFile, name: str, is_tap: bool) -> Run:
