@@ -24,7 +24,7 @@ DRAWN = {
     "producers": ("kafka44_java_transactions", [], "transactional id  client id"),
     "fetch-sessions": ("kafka44_java_groups", [], "incremental"),
     "offsets": ("kafka44_java_positions", [], "positions that jump"),
-    "logins": ("kafka44_java_refused", [], "accepted  came to"),
+    "logins": ("kafka44_java_refused", [], "accepted  failed"),
     "changes": ("kafka44_java_admin", [], "what"),
     "upgrade": ("kafka28zk_sarama_releases", ["--target", "4.0"], "verdict"),
     "info": ("kafka44_java_groups", [], "exchanges by API and version"),
