@@ -564,10 +564,10 @@ def bodies() -> list[Side]:
 def page(of: Report) -> str:
     """Return the tables of a report."""
     total = of.total
-    rows = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_api.items())
+    rows = "".join(f"{row}\n" for row in _rows_by_api(of))
     sorts = "".join(f"| {name} | {_cells(count)} |\n" for name, count in of.by_sort.items())
     reasons = "".join(f"| {why} | {count} |\n" for why, count in sorted(of.reasons.items()))
-    missed = "".join(f"| {what} | {count} |\n" for what, count in sorted(of.missed.items()))
+    missed = "".join(f"{row}\n" for row in _rows_of_missed(of))
     return (
         f"{total.provable} of {total.provable + total.others} faults can be proven, and {total.found} of "
         f"these ({_percent(total)} %) are found.\n\n"
@@ -575,6 +575,19 @@ def page(of: Report) -> str:
         f"| why a fault cannot be proven | faults |\n|---|---:|\n{reasons}\n"
         f"| missed | faults |\n|---|---:|\n{missed}"
     )
+
+
+def rows_of(of: Report) -> set[str]:
+    """Return the rows of the page that are about one API each."""
+    return {*_rows_by_api(of), *_rows_of_missed(of)}
+
+
+def _rows_by_api(of: Report) -> list[str]:
+    return [f"| {name} | {_cells(count)} |" for name, count in of.by_api.items()]
+
+
+def _rows_of_missed(of: Report) -> list[str]:
+    return [f"| {what} | {count} |" for what, count in sorted(of.missed.items())]
 
 
 _HEAD = "| {} | can be proven | found | % | cannot be proven |\n|---|---:|---:|---:|---:|\n"

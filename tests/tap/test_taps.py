@@ -204,7 +204,7 @@ def requests_of(log: Path) -> dict[str, list[tuple[tuple[object, ...], float]]]:
     return found
 
 
-@pytest.mark.parametrize("turns", [50])
+@pytest.mark.parametrize("turns", [20])
 def test_attached_and_detached_again_and_again(broker: Cluster, tmp_path: Path, turns: int) -> None:
     """Under load: no error, no thread, no descriptor, and no class that changes, which stalls a JVM."""
     with loaded(kafka.secure(broker), f"again{turns}", rate=500) as application:
