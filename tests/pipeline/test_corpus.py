@@ -1,5 +1,6 @@
-"""A third of all captures in one run on Spark: its tables, row by row, and the commands' output are those of one
-process. Each third takes minutes, most of them for one process that judges everything twice.
+"""A third of all captures in one run on Spark: tables and output of commands are those of one process.
+
+Each third takes minutes, most of them for one process that judges everything twice.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module", params=range(THIRDS))
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """Return a third of the captures of the repository, and of the rotated ones of the reference material where
-    that is there. One worker of the tests runs them.
+    """Return a third of the captures of the repository, and rotated ones of the reference material where that
+    is there. One worker of the tests runs them.
     """
     pytest.importorskip("cryptography", reason="needs the extra tls")
     from kdissect.pipeline.job import Job, run
