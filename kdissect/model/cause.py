@@ -117,12 +117,13 @@ class FoundCause(NamedTuple):
 
 def in_order(causes: Iterable[FoundCause]) -> list[FoundCause]:
     """Return the worst first: by effect, with merely possible causes after sure and likely ones, then by
-    cost.
+    cost. Of causes that waste, sure ones come first.
     """
 
     def rank(one: FoundCause) -> tuple[int, bool, float, int, str, str]:
-        is_possible = one.certainty is Certainty.POSSIBLE
-        return one.severity, is_possible, -one.cost.weight, one.since_ns, one.id, one.sentence
+        wastes = one.severity is Severity.WASTES
+        is_later = one.certainty is not Certainty.SURE if wastes else one.certainty is Certainty.POSSIBLE
+        return one.severity, is_later, -one.cost.weight, one.since_ns, one.id, one.sentence
 
     return sorted(causes, key=rank)
 

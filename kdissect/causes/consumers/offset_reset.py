@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kdissect.causes.cause import ErrorCause, clients_text, quoted, times
-from kdissect.causes.evidence.evidence import Errors
+from kdissect.causes.cause import ErrorCause, clients_text, quoted, times, who_deleted
+from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import DELETE_RECORDS
 from kdissect.model.cause import Cost, Severity
 
 _OFFSET_OUT_OF_RANGE = 1  # org.apache.kafka.common.protocol.Errors
@@ -43,6 +44,10 @@ class OffsetReset(ErrorCause):
             " that are not there"
             f" ({times(errors.seen.times)}): what was between is lost to it, or it reads from elsewhere."
         )
+
+    def more(self, errors: Errors, seen: Evidence) -> str:
+        """Return who deleted records."""
+        return who_deleted(errors, seen, DELETE_RECORDS)
 
     def cost(self, errors: Errors) -> Cost:
         """Each is a jump."""

@@ -16,7 +16,7 @@ _PARTITION = ("partition_index", "partition", "index")
 
 
 class BodyError(NamedTuple):
-    """An error code, and what it is about: a topic by name or id (16 bytes), the partition.
+    """An error code, and what it is about: a topic by name or id (16 bytes), a partition, a transactional id.
 
     `message` is the broker's explanation, empty where the version has none or the broker sent none.
     """
@@ -25,19 +25,28 @@ class BodyError(NamedTuple):
     topic: str | bytes | None
     partition: int | None
     message: str
+    txn: str | None = None
 
 
 def body_errors(answer: Any) -> list[BodyError]:
     """Return the errors of a decoded response, at most `MOST`."""
     found: list[BodyError] = []
-    for error in _errors(answer, None, None):
+    for error in _errors(answer, _Place(None, None, None)):
         found.append(error)
         if len(found) >= MOST:
             break
     return found
 
 
-def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> Iterator[BodyError]:
+class _Place(NamedTuple):
+    """What a struct is about."""
+
+    topic: str | bytes | None
+    partition: int | None
+    txn: str | None
+
+
+def _errors(value: Value, around: _Place) -> Iterator[BodyError]:
     # Nearly no response has an error: what a struct is about is looked up once one may be there.
     place = None
     for field in _ways(type(value)):  # type: ignore[arg-type]  # the class can be hashed, its values not
@@ -45,11 +54,11 @@ def _errors(value: Value, topic: str | bytes | None, partition: int | None) -> I
         for one in item if isinstance(item, list) else (item,):
             if not one:
                 continue
-            topic, partition = place = place or _place(value, topic, partition)
+            place = place or _place(value, around)
             if field.is_error:
-                yield BodyError(one, topic, partition, _message(value))
+                yield BodyError(one, place.topic, place.partition, _message(value), place.txn)
             else:
-                yield from _errors(one, topic, partition)
+                yield from _errors(one, place)
 
 
 @cache
@@ -63,13 +72,15 @@ def _leads_to_errors(field: Field) -> bool:
     return field.is_error or (isinstance(inner, Struct) and any(map(_leads_to_errors, inner.fields)))
 
 
-def _place(
-    value: Value, topic: str | bytes | None, partition: int | None
-) -> tuple[str | bytes | None, int | None]:
-    """Return the topic and partition of a struct, or of the struct around it."""
-    own = _named(value)
+def _place(value: Value, around: _Place) -> _Place:
+    """Return what a struct is about, or the struct around it."""
+    own, txn = _named(value), sent(value, "transactional_id")
     number = next((item for name in _PARTITION if (item := sent(value, name)) is not None), None)
-    return topic if own is None else own, number if isinstance(number, int) else partition
+    return _Place(
+        around.topic if own is None else own,
+        number if isinstance(number, int) else around.partition,
+        text_of(txn) if txn else around.txn,
+    )
 
 
 def _message(value: Value) -> str:

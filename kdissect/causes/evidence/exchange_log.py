@@ -273,7 +273,8 @@ class ExchangeLog:
             topic = error.topic
             if isinstance(topic, bytes):
                 topic = self._names.name(info, topic) or topic_id_text(topic)
-            key = ErrorKey(scope, view.key, error.code, client, info.broker_text, topic, group, txn)
+            of_txn = error.txn or txn
+            key = ErrorKey(scope, view.key, error.code, client, info.broker_text, topic, group, of_txn)
             if key in told:
                 continue
             told.add(key)

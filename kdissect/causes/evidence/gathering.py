@@ -11,6 +11,7 @@ from kdissect.causes.evidence.broken_off_responses import BrokenOffResponses
 from kdissect.causes.evidence.clock import Clock
 from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
+from kdissect.causes.evidence.deletions import Deletions
 from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
@@ -82,7 +83,8 @@ class Gathering:
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
-        self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets)
+        self.deletions = Deletions(names)
+        self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets, self.deletions)
         self.stalls = Stalls(self.log.clients, silences)
         self.idle_resets = IdleResets(self.stalls.silences)
         self.session_ends = SessionEnds(self.stalls.silences)

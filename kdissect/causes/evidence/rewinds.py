@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
+from kdissect.causes.evidence.deletions import DELETING as DELETING_DATA
+from kdissect.causes.evidence.deletions import Deletions
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -24,6 +26,7 @@ from kdissect.stats.transfers import Way, topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
 
 _ABOUT_OFFSETS = DELETING | {apis.OFFSET_FETCH}
+_DELETING = DELETING | DELETING_DATA
 COMMITS_KEPT = 100_000  # groups times partitions; 300 bytes each
 REWINDS_KEPT = 1_000
 _CONNECTIONS_KEPT = 10_000
@@ -135,16 +138,20 @@ def _moved(view: ExchangeView, key: tuple[str, str, str, int], before: int, afte
 
 
 class WatchedGroups(GroupTraffic):
-    """Groups whose commits are compared with those before, and offsets that are fetched again."""
+    """Groups whose commits are compared with those before, and offsets that are fetched again. Requests that
+    delete what groups read belong to them.
+    """
 
-    def __init__(self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets) -> None:
+    def __init__(
+        self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets, deletions: Deletions
+    ) -> None:
         super().__init__(names, watches_refetches=True)
-        self._rewinds, self._deleted = rewinds, deleted
+        self._rewinds, self._deleted, self._deletions = rewinds, deleted, deletions
         self._goes_back = rewinds.is_back
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Return requests that delete offsets are added as exchanges, too."""
-        return False if api_key in DELETING else super()._way_of(api_key, version)
+        """Return requests that delete are added as exchanges, too."""
+        return False if api_key in _DELETING else super()._way_of(api_key, version)
 
     def add(self, exchange: Exchange, wanted: bool = True) -> None:
         """Take the next exchange."""
@@ -153,3 +160,5 @@ class WatchedGroups(GroupTraffic):
             self._rewinds.add(ExchangeView(exchange))
         elif exchange.api_key in _ABOUT_OFFSETS and wanted:
             self._deleted.add(ExchangeView(exchange))
+        elif exchange.api_key in DELETING_DATA and wanted:
+            self._deletions.add(ExchangeView(exchange))

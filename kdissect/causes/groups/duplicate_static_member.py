@@ -49,8 +49,9 @@ class DuplicateStaticMember(ErrorCause):
                 f"{clients_text(errors.clients)} may not join group {group} ({often}): a member that is there"
                 " has the same group.instance.id, and did not release it."
             )
+        were = "was" if len(errors.clients) == 1 else "were"
         return (
-            f"{clients_text(errors.clients)} was shut out of group {group} {often}:"
+            f"{clients_text(errors.clients)} {were} shut out of group {group} {often}:"
             " another member came with the same group.instance.id."
         )
 

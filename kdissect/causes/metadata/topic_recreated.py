@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times
+from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times, who_deleted
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import DELETE_TOPICS
 from kdissect.model.cause import Severity
 
 # An unknown name, an unknown id, or an id that is not that of the name (Errors#UNKNOWN_TOPIC_OR_PARTITION,
@@ -31,7 +32,7 @@ class TopicRecreated(ErrorCause):
         " kafka-delete-records.sh to remove records."
     )
     cites = ("KIP-516 Motivation", "org.apache.kafka.common.protocol.Errors#UNKNOWN_TOPIC_ID")
-    explains = ("unknown-topic", "offset-reset", "metadata-storm")
+    explains = ("unknown-topic", "offset-reset", "offset-rewound", "records-dropped", "metadata-storm")
     explains_by = frozenset({"topic"})
 
     def alike(self, key: ErrorKey) -> Hashable:
@@ -50,6 +51,10 @@ class TopicRecreated(ErrorCause):
             f" its name. Requests of {clients_text(errors.clients)} failed {times(errors.seen.times)}"
             f" ({joined(list(errors.times))}). Offsets of the former topic do not count in the new one."
         )
+
+    def more(self, errors: Errors, seen: Evidence) -> str:
+        """Return who deleted it."""
+        return who_deleted(errors, seen, DELETE_TOPICS)
 
     def command(self, errors: Errors) -> str:
         """Return the command for commits of groups."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kdissect.causes.cause import SECOND_NS, ErrorCause, clients_text, quoted, times
+from kdissect.causes.cause import SECOND_NS, ErrorCause, clients_text, quoted, times, who_deleted
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.history.api_keys import DELETE_TOPICS
 from kdissect.model.cause import Severity
 
 _UNKNOWN = frozenset({3, 100})  # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (Errors)
@@ -48,6 +49,10 @@ class UnknownTopic(ErrorCause):
             f" {quoted(errors.names('topic'))},"
             " which did not exist."
         )
+
+    def more(self, errors: Errors, seen: Evidence) -> str:
+        """Return who deleted it."""
+        return who_deleted(errors, seen, DELETE_TOPICS)
 
     def not_surer(self, errors: Errors, seen: Evidence) -> str:
         """Metadata that lists partitions of the topic says that it existed then."""

@@ -33,7 +33,7 @@ class FencedProducer(ErrorCause):
         "KIP-360 Motivation",
         "KIP-98 Motivation",
     )
-    explains = ("hanging-transaction", "sequence-gap", "unanswered-requests")
+    explains = ("hanging-transaction", "sequence-gap", "unanswered-requests", "connection-churn")
 
     def alike(self, key: ErrorKey) -> Hashable:
         """Return the key, which merges all errors with one id. A Produce names the id, too."""
@@ -54,8 +54,11 @@ class FencedProducer(ErrorCause):
         """Return which id, and who was shut out."""
         ids = errors.names("txn")
         named = f"transactional id {quoted(ids)}" if ids else "its transactional id"
+        # A broker that verifies a transaction for a client is refused with the client.
+        clients = [one for one in errors.clients if not _is_of_broker(one.client_id)] or errors.clients
         return (
-            f"{clients_text(errors.clients)} was shut out {times(errors.seen.times)}: another producer"
+            f"{clients_text(clients)} {'was' if len(clients) == 1 else 'were'} shut out"
+            f" {times(errors.seen.times)}: another producer"
             f" took {named}"
             " after it, and its transaction is lost."
         )
@@ -68,7 +71,11 @@ class FencedProducer(ErrorCause):
 
 def users(row: Row) -> set[str]:
     """Return the clients that use a transactional id. Brokers verify transactions under its name, too."""
-    return {name for name in row["client_ids"] if not name.startswith(_OF_BROKERS)}
+    return {name for name in row["client_ids"] if not _is_of_broker(name)}
+
+
+def _is_of_broker(client_id: str | None) -> bool:
+    return client_id is not None and client_id.startswith(_OF_BROKERS)
 
 
 def _is_taken(errors: Errors, seen: Evidence) -> bool:
