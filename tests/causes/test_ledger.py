@@ -86,6 +86,13 @@ def test_what_is_not_normal_has_no_reason() -> None:
     )
 
 
+@pytest.mark.parametrize(("refused", "is_normal"), [(35, True), (49, True), (50, False), (98, False)])
+def test_a_client_that_asks_for_its_versions_again_negotiates(refused: int, is_normal: bool) -> None:
+    """It may succeed with nothing else: 98 ApiVersions requests, some refused."""
+    asked = symptom(times=refused, api_key=18, code=35, total=98, goes_on=False)
+    assert (reason_why_normal(asked) is not None) == is_normal
+
+
 @pytest.mark.parametrize(
     ("claim", "is_covered"),
     [

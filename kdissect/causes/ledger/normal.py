@@ -148,6 +148,10 @@ NORMAL: tuple[Normal, ...] = (
         ("KIP-511 Proposed Changes",), codes={35}, apis={18}, goes_on=True,
     ),
     Normal(
+        _ERROR, "the client asked again in a version of ApiVersions that the broker has",
+        ("KIP-511 Proposed Changes",), codes={35}, apis={18}, share=0.5,
+    ),
+    Normal(
         _ERROR, "the broker dropped the session, and the client begins another one",
         (f"{_ERRORS}FETCH_SESSION_ID_NOT_FOUND", "KIP-227 Motivation", "KIP-932 Motivation"),
         codes={70, 71, 106, 122, 123}, share=0.5,
