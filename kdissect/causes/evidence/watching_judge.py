@@ -73,7 +73,7 @@ class _MarkLateFetch(_Mark):
 
 
 class _MarkHeldReader(_Mark):
-    """Marks what readers get. Brokers that replicate, and voters of a quorum, do not wait for transactions."""
+    """Marks what consumers get. Brokers that replicate, and voters, do not wait for transactions."""
 
     code, name = "WHY003", "held-reader"
     on = (("Fetch", RESPONSE),)
