@@ -577,7 +577,9 @@ def latest_delta(
 
 # Produces and Fetches, counted
 
-_MemberRow = tuple[Layout, tuple[str, str, str], Layout, PartitionRows | None]
+_MemberRow = tuple[
+    Layout, tuple[str, str, str], Layout, PartitionRows | None, tuple[PartitionRows, PartitionRows] | None
+]
 WayOf = Callable[[int, int], tuple[PartitionRows, PartitionRows] | _MemberRow | ToldNames | Layout | bool]
 _Listed = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 # Connection, group, offsets that it commits, when it does.
@@ -635,6 +637,7 @@ class TopicSums:
         way_of: WayOf,
         numbers_of: NumbersOf,
         take_again: Callable[[ConnectionInfo, int, bytes], bool],
+        link: Callable[[ConnectionInfo, str | None, str], object],
     ) -> tuple[int, int]: ...
     # The broker, and the name or the id.
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
@@ -798,7 +801,7 @@ class LentMembers:
     def take(self) -> tuple[list[int], list[int], list[tuple[int, int]]]: ...
 
 # The numbers of a group, of who named it and by which API, of a member with its last heartbeat.
-LogRow = tuple[int, int, tuple[int, int] | None]
+LogRow = tuple[int, int, tuple[int, int] | None, int]
 
 @final
 class GroupLogs:
@@ -806,6 +809,9 @@ class GroupLogs:
     def __new__(
         cls,
         members: LentMembers,
+        go_on: Callable[
+            [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None], bool
+        ],
         client_of: Callable[[ConnectionInfo, str | None], int | None],
         log_of: Callable[[int, int, str, str], LogRow | None],
     ) -> Self: ...

@@ -137,8 +137,11 @@ class BlockMeter:
 
 
 def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
-    """Return how exchanges are read, or None if Python reads them, as they contain names of topics."""
-    row = None if tells_names(api_key) else kind_row(api_key, version, reads_topics=True)
+    """Return how exchanges are read, or None if Python reads them, as they contain names of topics, or
+    records that a member may not have acquired.
+    """
+    is_pythons = tells_names(api_key) or api_key == apis.SHARE_FETCH
+    row = None if is_pythons else kind_row(api_key, version, reads_topics=True)
     if row is None:
         return None
     rows = transfer_rows(api_key, version) if api_key in (apis.PRODUCE, apis.FETCH) else None

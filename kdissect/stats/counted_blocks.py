@@ -15,7 +15,6 @@ from kdissect.decoders import quirks
 from kdissect.decoders.bodies import request_summarizer, response_summarizer
 from kdissect.decoders.body_schemas import body_message, known_body
 from kdissect.decoders.generated.native_plan import native_layout
-from kdissect.history import api_keys as apis
 from kdissect.history.connections.throttling import client_must_wait
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import tells_names
@@ -28,6 +27,7 @@ from kdissect.stats.by_group.group_links import GroupLinks, names_groups
 from kdissect.stats.dimensions import OF_CONNECTION, Context
 from kdissect.stats.racks import CLIENT_RACK, RACKS, Racks
 from kdissect.stats.times.series import MAX_POINTS, WIDTHS_NS, LatencySeries, Series
+from kdissect.stats.times.waited import FETCHES
 from kdissect.stats.traffic import Tally, Traffic
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
@@ -200,12 +200,12 @@ class _Way:
 def kind_row(
     api_key: int, version: int, *, reads_topics: bool, reads_groups: bool = False
 ) -> tuple[Any, ...] | None:
-    """Return how responses (and Fetch requests) are read for the times, topics, or topics and groups in them,
-    or None if Python reads them.
+    """Return how responses, and requests of `FETCHES`, are read for the times, topics, or topics and groups
+    in them, or None if Python reads them.
     """
-    if api_key == apis.SHARE_FETCH or known_body(api_key, version, True) is None:
+    if known_body(api_key, version, True) is None:
         return None
-    asked = _layout(api_key, version, False) if api_key == apis.FETCH else None
+    asked = _layout(api_key, version, False) if api_key in FETCHES else None
     topics = None
     if reads_topics:
         topics = request_summarizer(api_key, version, reads_groups), response_summarizer(api_key, version)

@@ -16,7 +16,18 @@ from kdissect.causes.evidence.finalized_features import FinalizedFeatures
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.fact import Fact
-from kdissect.rules.guards import Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
+from kdissect.rules.guards import (
+    Above,
+    All,
+    Exceeds,
+    ExchangeFact,
+    Guard,
+    InRequest,
+    LaterThan,
+    Longer,
+    Not,
+    Other,
+)
 from kdissect.rules.judge import Judge
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
@@ -62,9 +73,19 @@ class _MarkLateFetch(_Mark):
 
 
 class _MarkHeldReader(_Mark):
+    """Marks what consumers get. Brokers that replicate, and voters, do not wait for transactions."""
+
     code, name = "WHY003", "held-reader"
     on = (("Fetch", RESPONSE),)
-    guard: ClassVar[Guard | None] = (Exceeds("high_watermark", "last_stable_offset"),)
+    guard: ClassVar[Guard | None] = (
+        All(
+            (
+                Exceeds("high_watermark", "last_stable_offset"),
+                Above(("last_stable_offset",), -1),
+                InRequest(Not(Above(("replica_id",), -1))),
+            )
+        ),
+    )
 
 
 class _MarkRack(_Mark):

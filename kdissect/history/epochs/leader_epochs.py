@@ -80,8 +80,21 @@ PartitionKey = tuple[str, str | bytes, int]
 Standing = tuple[PartitionKey, bytes | None, int, int]
 """A partition, its topic's id, its leader and the epoch, in a response."""
 _key_of = itemgetter(0)
-Stated = tuple[str | None, list[Standing]]
-"""The id of the cluster, if the answer has one, and the leaders."""
+
+
+class Stated:
+    """Statements of a response: the id of the cluster, if it has one, and the leaders.
+
+    `stood_at` is the number of changes of `LeaderEpochs` with which all leaders were known from `broker`.
+    """
+
+    __slots__ = ("broker", "cluster", "leaders", "stood_at")
+
+    def __init__(self, cluster: str | None, leaders: list[Standing]) -> None:
+        self.cluster = cluster
+        self.leaders = leaders
+        self.broker = ""
+        self.stood_at = -1
 
 
 class LeaderEpochs:
@@ -95,6 +108,8 @@ class LeaderEpochs:
     def __init__(self) -> None:
         self.partitions: Table[PartitionKey, Leadership] = Table(PARTITIONS_KEPT)
         self.clusters: Table[str, tuple[str, Evidence]] = Table(CONNECTIONS_KEPT)
+        self._changes = 0
+        """The number of times that `partitions` changed, but for their order."""
 
     def concerns(self, api_key: int, api_version: int) -> bool:
         """Return whether responses of this version may name a leader."""
@@ -149,34 +164,36 @@ class LeaderEpochs:
             for of in _reports(view)
             if of.epoch > UNKNOWN_EPOCH
         ]
-        return _cluster_of(view), leaders
+        return Stated(_cluster_of(view), leaders)
 
     def stands(self, info: ConnectionInfo, stated: Stated) -> bool:
         """Return whether these leaders are known, this broker reported their epochs last, and the connection
         named no other cluster.
         """
         broker, peek = info.broker_address, self.partitions.peek
-        cluster, leaders = stated
         named = self.clusters.peek(info.id)
-        if cluster is not None and named is not None and named[0] != cluster:
+        if stated.cluster is not None and named is not None and named[0] != stated.cluster:
             return False
-        for key, topic_id, leader, epoch in leaders:
+        if stated.stood_at == self._changes and stated.broker == broker:
+            return True
+        for key, topic_id, leader, epoch in stated.leaders:
             known = peek(key)
             if known is None or not known.is_told_again(topic_id, leader, epoch, broker):
                 return False
+        stated.stood_at, stated.broker = self._changes, broker
         return True
 
     def repeat(self, info: ConnectionInfo, stated: Stated, evidence: Evidence) -> None:
         """Mark them as used. The connection may name its cluster for the first time."""
-        cluster, leaders = stated
-        if cluster is not None:
-            self._named_first(info, cluster, evidence)
-        self.partitions.use_all(map(_key_of, leaders))
+        if stated.cluster is not None:
+            self._named_first(info, stated.cluster, evidence)
+        self.partitions.use_all(map(_key_of, stated.leaders))
 
     def _learn(
         self, view: ExchangeView, report: _Report, key: PartitionKey, known: Leadership | None
     ) -> list[Fact]:
         now = report.leader, report.epoch
+        self._changes += 1
         if known is None:
             self.partitions.put(key, self._new(view, report))
             return [_fact(LeaderFact.LEARNED, key, view, report, None, now, None)]

@@ -48,12 +48,16 @@ class GroupLinks:
     def learn(self, view: ExchangeView) -> None:
         """Take the next exchange."""
         if view.key in _MEMBERS_ASK:
-            key = client_key(view)
-            known = self._groups.peek(key) or ()  # of blocks not each exchange comes here
             for group in groups_named(view):
-                if group not in known and len(known) < _GROUPS_OF_CLIENT:
-                    known = self._groups.put(key, (*known, group))
-                    self.changes += 1
+                self.link(view.info, view.exchange.client_id, group)
+
+    def link(self, info: ConnectionInfo, client_id: str | None, group: str) -> None:
+        """Note that a client acts for a group."""
+        key = client_key_of(info, client_id)
+        known = self._groups.peek(key) or ()  # of blocks not each exchange comes here
+        if group and group not in known and len(known) < _GROUPS_OF_CLIENT:
+            self._groups.put(key, (*known, group))
+            self.changes += 1
 
     def of_client(self, key: ClientKey) -> tuple[str, ...]:
         """Return the groups of a client, as far as it was seen to act for them."""

@@ -19,7 +19,7 @@ from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.history.groups.group_payloads import assigned_partitions, connect_tasks
 from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
-from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
+from kdissect.history.member_rows import member_rows
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import is_compiled, native
@@ -34,22 +34,19 @@ from kdissect.stats.by_group.group_links import (
     names_groups,
 )
 from kdissect.stats.by_group.group_log import Assigned, GroupLog
-from kdissect.stats.by_group.lent_logs import MOST_LENT, LentLogs
+from kdissect.stats.by_group.lent_logs import BEATS, MOST_LENT, LentLogs, are_lent
 from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
 from kdissect.stats.client import advertised, client_of, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Way, way_past
 
 GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
-_BEATS = frozenset(
-    {apis.HEARTBEAT, apis.CONSUMER_GROUP_HEARTBEAT, apis.SHARE_GROUP_HEARTBEAT, apis.STREAMS_GROUP_HEARTBEAT}
-)
 _COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
 _GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
 _MEMBERS_ASK = frozenset(
-    {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.LEAVE_GROUP, apis.OFFSET_COMMIT, *_BEATS}
+    {apis.JOIN_GROUP, apis.SYNC_GROUP, apis.LEAVE_GROUP, apis.OFFSET_COMMIT, *BEATS}
 )  # requests of members, whose failure is one of the group
 # Steps of joining, not failures: KIP-394.
 _STEPS = frozenset({"MEMBER_ID_REQUIRED"})
@@ -80,7 +77,7 @@ class GroupTraffic:
         self._lent = self._lending()
 
     def _lending(self) -> LentLogs | None:
-        return LentLogs(self.logs, self.links, self.classic) if is_compiled else None
+        return LentLogs(self.logs, self.links, self.classic, self.modern) if is_compiled else None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
@@ -124,14 +121,14 @@ class GroupTraffic:
         return done
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Return the way to take Fetches and requests of members, if the version is known. Skip exchanges
-        that are about no group.
+        """Return the way to take Fetches and requests that name a group, if the version is known. Skip
+        exchanges that are about no group.
         """
         if api_key == apis.FETCH:
             return transfer_rows(api_key, version) or False
-        if api_key in MEMBER_FIELDS:
-            return member_rows(api_key, version) or False
-        return not _is_watched(api_key) and way_past(self._names, api_key)
+        if not _is_watched(api_key):
+            return way_past(self._names, api_key)
+        return (are_lent(api_key) and member_rows(api_key, version)) or False
 
     def _see(self, info: ConnectionInfo) -> bool:
         if info.same_as is not None:
@@ -156,16 +153,23 @@ class GroupTraffic:
         self._named(view, named)
         if is_search:
             self._coordinators(view)
-        if view.key in _BEATS and view.request is not None:
+        if view.key in BEATS and view.request is not None:
             self._beat(view)
         if view.key in _MEMBERS_ASK:
             self._fail(view, named)
-        for machine in (self.classic, self.modern):
-            if view.key in (machine.api_keys or ()):
-                for fact in machine.feed(view):
-                    self._apply(view, fact)
+        self._feed(view)
         if self._wanted and not named:
             self._want_groups_of_client(view)
+
+    def _feed(self, view: ExchangeView) -> None:
+        """Have the state machines take an exchange, and log their facts."""
+        for machine in (self.classic, self.modern):
+            if view.key in (machine.api_keys or ()):
+                facts = machine.feed(view)
+                for fact in facts:
+                    self._apply(view, fact)
+                if self._lent is not None and machine is self.modern and not facts:
+                    self._lent.note(view.exchange)
 
     def _want_groups_of_client(self, view: ExchangeView) -> None:
         """Mark the groups of an exchange's client as wanted, for an exchange that names no group, as

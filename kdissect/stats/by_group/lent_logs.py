@@ -1,4 +1,4 @@
-"""Additions of member requests to logs of groups, in the native engine
+"""Additions of requests that name groups to the logs of these, in the native engine
 (native/src/transfers/group_logs.rs).
 """
 
@@ -8,35 +8,62 @@ from kdissect.history import api_keys as apis
 from kdissect.history.fact import GroupKey
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.lent_members import LentMembers, MemberKey
+from kdissect.history.groups.modern_groups import ModernGroups
+from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
+from kdissect.history.member_rows import MEMBER_FIELDS
 from kdissect.history.state_table import Table
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, GroupLinks, client_key_of
 from kdissect.stats.by_group.group_log import GroupLog
+from kdissect.stats.by_offset.deleted_commits import DELETING
 
+CLASSIC, MODERN = 1, 2  # machines that learn from a request, as native/src/transfers/group_logs.rs
+_MODERN = ModernGroups.api_keys or frozenset()
+BEATS = frozenset({apis.HEARTBEAT}) | _MODERN
+_WATCHED = _MODERN | (ClassicGroups.api_keys or frozenset())
 MOST_LENT = 1 << 14  # bound of the connections, members and heartbeats stored after a block: some MB
+
+
+def are_lent(api_key: int) -> bool:
+    """Return whether the native engine takes requests of an API that names groups: heartbeats and commits of
+    members, and requests of which the logs alone learn, that they name a group.
+
+    Of OffsetFetch, and of requests that delete offsets, others learn more.
+    """
+    if api_key in BEATS or api_key in MEMBER_FIELDS:
+        return True
+    return api_key not in _WATCHED | DELETING | {apis.OFFSET_FETCH, apis.TXN_OFFSET_COMMIT}
 
 
 class LentLogs:
     """Native-owned logs of groups, which Python reclaims before it reads them. Native builds only.
 
-    `rows` takes Heartbeats and OffsetCommits that were answered without an error, of groups that the client
-    is known to act for, and heartbeats of known members. It skips every request from which `classic` or the
-    logs may have more facts.
+    `rows` takes heartbeats of known members, OffsetCommits, and requests that no machine watches
+    (`are_lent`), answered without an error, of groups that the client is known to act for. It skips every
+    request from which the machines or the logs may have more facts.
     """
 
-    def __init__(self, logs: Table[GroupKey, GroupLog], links: GroupLinks, classic: ClassicGroups) -> None:
+    def __init__(
+        self,
+        logs: Table[GroupKey, GroupLog],
+        links: GroupLinks,
+        classic: ClassicGroups,
+        modern: ModernGroups,
+    ) -> None:
         self._logs = logs
         self._links = links
         self._members = LentMembers(classic)
+        heartbeats = RepeatedHeartbeats(modern)
+        self.note = heartbeats.note
         self._clients: dict[ClientKey, int] = {}
         self._client_keys: list[ClientKey] = []
         self._groups: dict[GroupKey, int] = {}
         self._naming: dict[tuple[GroupKey, str | None, int], int] = {}
         """Groups with the client ids and APIs that named them."""
         self._beating: dict[MemberKey, int] = {}
-        self.rows = native.GroupLogs(self._members.rows, self._client_of, self._log_of)
+        self.rows = native.GroupLogs(self._members.rows, heartbeats.take, self._client_of, self._log_of)
 
     def _client_of(self, info: ConnectionInfo, client_id: str | None) -> int | None:
         if info.anomaly_counts:
@@ -52,10 +79,11 @@ class LentLogs:
         capture_set, _, client_id = client_key
         key: GroupKey = capture_set, group_id
         log = self._logs.peek(key)
-        if log is None or group_id not in self._links.of_client(client_key):
+        is_linked = api_key not in GroupLinks.api_keys or group_id in self._links.of_client(client_key)
+        if log is None or not group_id or not is_linked:
             return None
         beats = None
-        if api_key == apis.HEARTBEAT:
+        if api_key in BEATS:
             member = log.members.peek(member_id)
             if member is None or member.client is None:
                 return None
@@ -65,6 +93,7 @@ class LentLogs:
             self._groups.setdefault(key, len(self._groups)),
             self._naming.setdefault((key, client_id, api_key), len(self._naming)),
             beats,
+            CLASSIC if api_key in MEMBER_FIELDS else MODERN if api_key in BEATS else 0,
         )
 
     def take(self) -> None:

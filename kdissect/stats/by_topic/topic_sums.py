@@ -8,7 +8,7 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.engine.transfer_rows import transfer_places, transfer_rows
 from kdissect.history import api_keys as apis
-from kdissect.history.member_rows import MEMBER_FIELDS, member_rows
+from kdissect.history.member_rows import member_rows
 from kdissect.history.topics.topic_names import TopicNames, tells_names
 from kdissect.model.native import native
 from kdissect.schema.error_codes import error_name
@@ -30,7 +30,12 @@ from kdissect.stats.transfers import (
     way_past,
 )
 
-ROLES = (Role.WRITE, Role.READ, Role.FOLLOW)  # by the numbers of native/src/transfers/topic_sums.rs
+ROLES = (
+    Role.WRITE,
+    Role.READ,
+    Role.FOLLOW,
+    Role.SHARE,
+)  # by the numbers of native/src/transfers/topic_sums.rs
 
 
 TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which only their records count
@@ -41,7 +46,7 @@ class TopicSums:
 
     `take_again` receives the connection, version and body of a Metadata answer without new names and errors,
     and returns whether it took the answer. `meet` receives a topic, a codec that its batches did not have
-    before since the last `take`, and the exchange.
+    before since the last `take`, and the exchange. `link` receives each client with a group in which it acts.
     """
 
     def __init__(
@@ -50,11 +55,13 @@ class TopicSums:
         topic_of: Callable[[Named], Topic],
         take_again: Callable[[ConnectionInfo, int, bytes], bool],
         meet: Callable[[Named, int, Exchange], None],
+        link: Callable[[ConnectionInfo, str | None, str], object],
     ) -> None:
         self._names = names
         self._topic_of = topic_of
         self._take_again = take_again
         self._meet = meet
+        self._link = link
         self._numbers = Numbers(names)
         self._sums = native.TopicSums(bin_multiplier())
 
@@ -85,21 +92,23 @@ class TopicSums:
             self.take()
         done = ENOUGH
         while done not in (LEFT, COUNTED) and start < len(block):
-            start, done = self._sums.count_block(block, start, self._way_of, numbers_of, self._take_again)
+            start, done = self._sums.count_block(
+                block, start, self._way_of, numbers_of, self._take_again, self._link
+            )
             self._follow(done, block[start - 1] if done & NEW_CODECS else None)
         return start
 
     def _way_of(self, api_key: int, version: int) -> Way:
         """Return the way to count Produces and Fetches, if the version is known. Requests of members name
-        groups alone. Of most APIs only refusals count.
+        groups alone, but for ShareFetches. Of most APIs only refusals count.
         """
         if api_key == apis.METADATA:
             return way_past(self._names, api_key)
-        if api_key in MEMBER_FIELDS:
+        if api_key in GroupLinks.api_keys:
             return member_rows(api_key, version) or False
         if api_key in TRANSFERS:
             return transfer_rows(api_key, version) or False
-        if tells_names(api_key) or api_key in GroupLinks.api_keys:
+        if tells_names(api_key):
             return False
         answer = known_body(api_key, version, True)
         return answer is not None and native_layout(answer, version)[0]

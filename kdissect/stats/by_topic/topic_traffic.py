@@ -67,7 +67,7 @@ class TopicTraffic:
 
     def _new_sums(self) -> TopicSums | None:
         return (
-            TopicSums(self._names, self._topic, self.leaders.again, self._meet)
+            TopicSums(self._names, self._topic, self.leaders.again, self._meet, self.groups.link)
             if is_compiled and not self._sizes
             else None
         )

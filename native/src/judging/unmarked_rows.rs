@@ -18,7 +18,7 @@ use crate::places::FILE_SHIFT;
 use crate::records::batch::{Batch, Found, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
-use crate::transfers::connections::evidence;
+use crate::transfers::connections::given_to;
 use crate::transfers::lent_members::LentMembers;
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
@@ -512,13 +512,7 @@ impl UnmarkedRows {
             );
         }
         if let Some(door) = &plan.again {
-            let Some(answer) = &row.response else { return Ok(false) };
-            let kind = (row.request.kind.api_key, row.request.kind.version);
-            let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
-                return Ok(false);
-            };
-            let of = (info, kind, (asked, answered), evidence(0, row), &row.request.client_id);
-            return door.call1(py, of)?.extract(py);
+            return given_to(door.bind(py), info.bind(py), row);
         }
         let Some(read) = read else { return Ok(true) };
         if is_fed(plan, read) || !self.knows_epochs(py, plan, info, read)? {

@@ -81,8 +81,12 @@ pub struct Reading {
 
 enum Bodies {
     Any(Program),
-    /// Request and response.
-    Fetch(PartitionRows, PartitionRows),
+    /// Request and response, and whether they have offsets and high watermarks: not those of a ShareFetch.
+    Fetch {
+        asked: PartitionRows,
+        answered: PartitionRows,
+        has_offsets: bool,
+    },
     /// Of a Fetch without the fields that there should be: it is Python's.
     Unknown,
 }
@@ -125,16 +129,18 @@ impl Look for Found {
     }
 }
 
-/// How both bodies of a Fetch are read; None for a version without what there should be.
+/// How both bodies of a Fetch or ShareFetch are read; None for a version without what there should be.
 fn fetches(asked: &Layout, answered: &Layout) -> Option<Bodies> {
     let has = |layout: &Layout, name: &str| {
         layout.structs.iter().any(|of| of.fields.iter().any(|field| field.name() == name))
     };
     let name = |layout: &Layout| if has(layout, "topic_id") { "topic_id" } else { "topic" };
     let known = |layout: &Layout, name: &'static str| if has(layout, name) { name } else { "" };
-    let lists = ["topics", name(asked), "partitions", "partition"];
+    let has_offsets = has(asked, "fetch_offset");
+    let (number, offsets) = if has_offsets { ("partition", 1) } else { ("partition_index", 0) };
+    let lists = ["topics", name(asked), "partitions", number];
     let facts = ["max_wait_ms", "min_bytes", known(asked, "isolation_level")];
-    let request = PartitionRows::of(asked, lists, &["fetch_offset"], &facts)?;
+    let request = PartitionRows::of(asked, lists, &["fetch_offset"][..offsets], &facts)?;
     let root_has_error = answered.structs.first()?.fields.iter().any(|field| field.name() == "error_code");
     let facts = [
         known(answered, "throttle_time_ms"),
@@ -143,8 +149,16 @@ fn fetches(asked: &Layout, answered: &Layout) -> Option<Bodies> {
     ];
     let lists = ["responses", name(answered), "partitions", "partition_index"];
     let all = ["error_code", "high_watermark", "last_stable_offset"];
-    let values = if has(answered, all[2]) { &all[..] } else { &all[..2] };
-    Some(Bodies::Fetch(request, PartitionRows::of(answered, lists, values, &facts)?))
+    let values = match has(answered, all[STABLE_OFFSET]) {
+        _ if !has_offsets => &all[..HIGH_WATERMARK],
+        true => &all[..],
+        false => &all[..STABLE_OFFSET],
+    };
+    Some(Bodies::Fetch {
+        asked: request,
+        answered: PartitionRows::of(answered, lists, values, &facts)?,
+        has_offsets,
+    })
 }
 
 impl Reading {
@@ -204,11 +218,11 @@ impl Room {
                 let end = program.walk(response.data, response.at, &mut self.answer)?;
                 (end == response.data.len()).then_some(None)?
             }
-            Bodies::Fetch(asked, answered) => {
+            Bodies::Fetch { asked, answered, has_offsets } => {
                 let (one, other) = std::mem::take(&mut self.bodies);
                 bodies.0 = asked.find(request.data, request.at, one)?;
                 bodies.1 = answered.find(response.data, response.at, other)?;
-                Some(self.fetch(bodies.0.body(request.data)?, bodies.1.body(response.data)?)?)
+                Some((self.fetch(bodies.0.body(request.data)?, bodies.1.body(response.data)?)?, *has_offsets))
             }
         };
         if reading.leaves_errors && !self.answer.errors.is_empty() {
@@ -217,11 +231,16 @@ impl Room {
         let throttle = self.answer.throttle.max(0) * MS;
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
         let broker = (latency - in_line - owed).max(0);
-        let Some(fetch) = fetch else {
+        let Some((fetch, has_offsets)) = fetch else {
             self.bodies = bodies;
             let (broker, wait, is_empty_early) = (Some(broker), 0, false);
             return Some(Times { latency, broker, throttle, wait, is_empty_early });
         };
+        if !has_offsets {
+            let (broker, wait) = fetch.held(broker, false);
+            self.bodies = bodies;
+            return Some(Times { latency, broker, throttle, wait, is_empty_early: false });
+        }
         let reader = Reader { capture_set, is_committed: fetch.fact(ISOLATION) == READ_COMMITTED };
         let is_ready = fetch.found_data(request, reader, watermarks);
         fetch.learn(response, reader, watermarks);

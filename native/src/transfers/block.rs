@@ -17,7 +17,8 @@ use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
 /// A body: how it is read, its frame, where in it the body begins, what was read of it before.
 pub type Part<'a> = (&'a PartitionRows, &'a [u8], usize, Option<&'a ReadOnce>);
 
-fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) -> Part<'a> {
+/// A row's body, read once for all who read it in this way.
+pub fn part_of<'a>(py: Python<'a>, rows: &'a PartitionRows, content: &'a Content) -> Part<'a> {
     (rows, content.data.as_bytes(py), content.body, Some(&content.read))
 }
 

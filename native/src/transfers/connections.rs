@@ -34,6 +34,18 @@ pub fn evidence(connection: u32, row: &Row) -> Evidence {
     )
 }
 
+/// Give an exchange as values to who knows its bodies (`repeated_answers`, `repeated_heartbeats`): whether it took them.
+pub fn given_to(door: &Bound<'_, PyAny>, info: &Bound<'_, PyAny>, row: &Row) -> PyResult<bool> {
+    let (py, kind) = (door.py(), &row.request.kind);
+    let Some(answer) = &row.response else { return Ok(false) };
+    let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
+        return Ok(false);
+    };
+    let of =
+        (info, (kind.api_key, kind.version), (asked, answered), evidence(0, row), &row.request.client_id);
+    door.call1(of)?.extract()
+}
+
 /// Connections by their numbers, each with the exchange that is due.
 #[derive(Default)]
 pub struct Connections(Mixed<u32, i64>);

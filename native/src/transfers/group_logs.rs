@@ -1,8 +1,9 @@
-//! Additions of members' requests to the logs of groups: native-owned until Python reads them
+//! Additions of requests that name groups to the logs of these: native-owned until Python reads them
 //! (`stats.by_group.lent_logs`).
 
 use pyo3::prelude::*;
 
+use super::connections::given_to;
 use super::lent_members::LentMembers;
 use super::topics::ByKey;
 use crate::bodies::summaries::Mixed;
@@ -36,10 +37,16 @@ struct Beats {
 /// A client id on a connection during its handover, and the client's number; None for one that is
 /// Python's.
 type Sender = (Py<PyAny>, Option<u32>);
-/// Of requests by one client and API for one member: the places of the group, of who named it, of the member.
-type Place = (usize, usize, Option<usize>);
-/// The numbers of the group, of who named it, and of the member, with its last heartbeat.
-type LogRow = (u32, u32, Option<(u32, i64)>);
+/// Of requests by one client and API for one member: the places of the group, of who named it, of the member, and whose
+/// machine learns from them.
+type Place = (usize, usize, Option<usize>, u8);
+/// The numbers of the group, of who named it, and of the member, with its last heartbeat, and `lent_logs.CLASSIC` and so
+/// on.
+type LogRow = (u32, u32, Option<(u32, i64)>, u8);
+
+/// `lent_logs.CLASSIC` and `lent_logs.MODERN`.
+const CLASSIC: u8 = 1;
+const MODERN: u8 = 2;
 /// Heartbeats of a member, the gaps before them, the last one, and on which connection it came.
 type BeatsRow = (u32, i64, Vec<i64>, i64, Option<Py<PyAny>>);
 /// Groups in the order of last use, the clients that named them, with counts, in the order of first
@@ -52,6 +59,7 @@ const NEVER_NS: i64 = i64::MIN;
 #[pyclass(module = "kdissect._native")]
 pub struct GroupLogs {
     members: Py<LentMembers>,
+    go_on: Py<PyAny>,
     client_of: Py<PyAny>,
     log_of: Py<PyAny>,
     /// By the handover of a connection and the address of a client id.
@@ -68,13 +76,15 @@ pub struct GroupLogs {
 
 #[pymethods]
 impl GroupLogs {
-    /// `client_of(connection, client_id)` returns the number of a client, None if its requests are
-    /// Python's. `log_of(client, api_key, group, member)` returns the numbers of both in the logs,
-    /// None if there may be more facts to report.
+    /// `go_on` takes a heartbeat of a modern group, if it has no facts to report
+    /// (`history.groups.repeated_heartbeats`). `client_of(connection, client_id)` returns the number
+    /// of a client, None if its requests are Python's. `log_of(client, api_key, group, member)`
+    /// returns the numbers of both in the logs, None if there may be more facts to report.
     #[new]
-    fn new(members: Py<LentMembers>, client_of: Py<PyAny>, log_of: Py<PyAny>) -> Self {
+    fn new(members: Py<LentMembers>, go_on: Py<PyAny>, client_of: Py<PyAny>, log_of: Py<PyAny>) -> Self {
         GroupLogs {
             members,
+            go_on,
             client_of,
             log_of,
             senders: Mixed::default(),
@@ -115,7 +125,7 @@ impl GroupLogs {
 }
 
 impl GroupLogs {
-    /// Take a member's request that was answered without an error and has no facts to report, and
+    /// Take a request that was answered without an error and has no facts to report, and
     /// return True. Otherwise nothing changes. `loan` is that of its connection.
     pub fn take_next(
         &mut self,
@@ -126,11 +136,16 @@ impl GroupLogs {
     ) -> PyResult<bool> {
         let py = info.py();
         let Some(client) = self.client(info, loan, &row.request.client_id)? else { return Ok(false) };
-        let Some((log, named, member)) = self.place(py, client, row, who)? else { return Ok(false) };
+        let Some((log, named, member, machine)) = self.place(py, client, row, who)? else { return Ok(false) };
         let sent_ns = row.request.content.span.first_time;
         let beats = member.and_then(|place| self.beats.found.get(place));
         let Some(gap) = beats.map_or(Some(None), |beats| beats.gap(sent_ns)) else { return Ok(false) };
-        if !self.members.bind(py).borrow_mut().take_next(info, row, who)? {
+        let is_taken = match machine {
+            CLASSIC => self.members.bind(py).borrow_mut().take_next(info, row, who)?,
+            MODERN => given_to(self.go_on.bind(py), info, row)?,
+            _ => true,
+        };
+        if !is_taken {
             return Ok(false);
         }
         self.touches += 1;
@@ -173,12 +188,13 @@ impl GroupLogs {
         }
         let found: Option<LogRow> =
             self.log_of.bind(py).call1((client, api_key, group_id, member_id))?.extract()?;
-        let Some((log, named, member)) = found else { return Ok(None) };
+        let Some((log, named, member, machine)) = found else { return Ok(None) };
         let log = self.logs.place(log, || Log { number: log, touched: 0 });
         let named = self.named.place(named, || Named { number: named, count: 0, first: 0 });
         let member = member.map(|row| self.beats.place(row.0, || Beats::from(row)));
-        self.places.insert(self.key.as_slice().into(), (log, named, member));
-        Ok(Some((log, named, member)))
+        let place = (log, named, member, machine);
+        self.places.insert(self.key.as_slice().into(), place);
+        Ok(Some(place))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests of group members, answered without an error.
+//! Requests that name a group, answered without an error.
 
 use pyo3::prelude::*;
 
@@ -10,20 +10,27 @@ use crate::engine::completed::{Content, Row};
 use crate::judging::members::{Member, Members};
 
 /// `kdissect.history.member_rows.MemberRows`: the layout of requests and the fields that say who sent one, the layout of
-/// responses, how the offsets that one commits are read.
-pub type MemberRow = (Py<Layout>, [String; 3], Py<Layout>, Option<Py<PartitionRows>>);
+/// responses, how the offsets that one commits are read, how both bodies of a ShareFetch are.
+pub type MemberRow = (
+    Py<Layout>,
+    [String; 3],
+    Py<Layout>,
+    Option<Py<PartitionRows>>,
+    Option<(Py<PartitionRows>, Py<PartitionRows>)>,
+);
 
 /// How requests of members are read in one version.
 pub struct MemberRequests {
     who: Members,
     errors: Program,
     commits: Option<Py<PartitionRows>>,
+    pub fetched: Option<(Py<PartitionRows>, Py<PartitionRows>)>,
 }
 
 impl From<MemberRow> for MemberRequests {
-    fn from((request, fields, response, commits): MemberRow) -> Self {
+    fn from((request, fields, response, commits, fetched): MemberRow) -> Self {
         let (who, errors) = (Members::of(request.get(), &fields), Program::of::<NoErrors>(response.get()));
-        MemberRequests { who, errors, commits }
+        MemberRequests { who, errors, commits, fetched }
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use pyo3::prelude::*;
 
-use super::block::{self, Counts, Known, Part};
+use super::block::{self, part_of, Counts, Known, Part};
 use super::members::MemberRequests;
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, COUNTED, LEFT, NEW_CODECS};
-use crate::bodies::partition_rows::{Body, Row as PartitionRow};
-use crate::engine::completed::Row;
+use crate::bodies::partition_rows::{Body, PartitionRows, Row as PartitionRow};
+use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::{batches, Batch, CONTROL};
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
@@ -18,6 +18,7 @@ use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 const WRITE: u8 = 0;
 const READ: u8 = 1;
 const FOLLOW: u8 = 2;
+const SHARE: u8 = 3;
 
 /// Number of partitions, or bins of distributions, after which the sums should be taken: some MB.
 const MOST_HELD: usize = 1 << 16;
@@ -106,8 +107,7 @@ pub struct TopicSums {
     held: usize,
     exchanges: u64,
     known: Known,
-    /// Groups that clients named in Python before: further requests of a member add no facts about
-    /// topics.
+    /// Groups that Python knows clients to act in.
     links: HashSet<(u32, Box<str>)>,
 }
 
@@ -128,11 +128,13 @@ impl TopicSums {
         request: Place<'_>,
         response: Option<Place<'_>>,
     ) -> u8 {
-        self.parts((user, broker), writes, part(&request), response.as_ref().map(part))
+        let role = if writes { WRITE } else { READ };
+        self.parts((user, broker), role, part(&request), response.as_ref().map(part))
     }
 
     /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is called
-    /// with each response that repeats its names: whether it was taken.
+    /// with each response that repeats its names: whether it was taken. `link` is called with a connection, a client
+    /// id and a group in which the client acts.
     fn count_block(
         &mut self,
         block: &Bound<'_, ExchangeBlock>,
@@ -140,9 +142,10 @@ impl TopicSums {
         way_of: &Bound<'_, PyAny>,
         numbers_of: &Bound<'_, PyAny>,
         take_again: Bound<'_, PyAny>,
+        link: Bound<'_, PyAny>,
     ) -> PyResult<(usize, u8)> {
         let mut known = std::mem::take(&mut self.known);
-        let mut counting = Counting { sums: self, take_again };
+        let mut counting = Counting { sums: self, take_again, link };
         let done = block::count(&mut counting, &mut known, block, start, way_of, numbers_of);
         self.known = known;
         done
@@ -186,6 +189,7 @@ impl TopicSums {
 struct Counting<'a, 'py> {
     sums: &'a mut TopicSums,
     take_again: Bound<'py, PyAny>,
+    link: Bound<'py, PyAny>,
 }
 
 impl Counts for Counting<'_, '_> {
@@ -198,22 +202,32 @@ impl Counts for Counting<'_, '_> {
 
     fn of_member(
         &mut self,
-        (client, _): (u32, u32),
+        who: (u32, u32),
         (info, _, row): (&Bound<'_, PyAny>, u64, &Row),
         requests: &MemberRequests,
     ) -> PyResult<u8> {
-        let sender = requests.sender(info.py(), row);
+        let (py, (client, _)) = (info.py(), who);
+        let sender = requests.sender(py, row);
         let Some(group) = sender.and_then(|sender| sender.group) else { return Ok(LEFT) };
+        let fetched = requests.fetched.as_ref().zip(row.response.as_ref());
+        // Which records a member acquired is Python's.
+        let has_records = |(rows, answer): (&(_, Py<PartitionRows>), &Content)| {
+            answer.partitions(py, rows.1.get()).is_none_or(|body| body.has_records())
+        };
+        if fetched.is_some_and(has_records) {
+            return Ok(LEFT);
+        }
         let link = (client, Box::from(group));
-        let links = &mut self.sums.links;
-        if links.contains(&link) {
-            return Ok(COUNTED);
+        if !self.sums.links.contains(&link) {
+            self.link.call1((info, &row.request.client_id, group))?;
+            if self.sums.links.len() >= MOST_LINKS {
+                self.sums.links.clear();
+            }
+            self.sums.links.insert(link);
         }
-        if links.len() >= MOST_LINKS {
-            links.clear();
-        }
-        links.insert(link);
-        Ok(LEFT)
+        let Some(((asked, answered), answer)) = fetched else { return Ok(COUNTED) };
+        let request = part_of(py, asked.get(), &row.request.content);
+        Ok(self.sums.parts(who, SHARE, request, Some(part_of(py, answered.get(), answer))))
     }
 
     fn count(
@@ -223,7 +237,8 @@ impl Counts for Counting<'_, '_> {
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
-        Ok(self.sums.parts(who, row.request.kind.api_key == PRODUCE, request, response))
+        let role = if row.request.kind.api_key == PRODUCE { WRITE } else { READ };
+        Ok(self.sums.parts(who, role, request, response))
     }
 }
 
@@ -231,15 +246,15 @@ impl TopicSums {
     fn parts(
         &mut self,
         (user, broker): (u32, u32),
-        writes: bool,
+        role: u8,
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> u8 {
         let Some((frame, asked)) = read(request) else { return LEFT };
         let done = match response {
-            None => self.exchange(user, broker, writes, (frame, &asked), None),
+            None => self.exchange(user, broker, role, (frame, &asked), None),
             Some(response) => read(response).and_then(|(back, answered)| {
-                self.exchange(user, broker, writes, (frame, &asked), Some((back, &answered)))
+                self.exchange(user, broker, role, (frame, &asked), Some((back, &answered)))
             }),
         };
         match done {
@@ -256,7 +271,7 @@ impl TopicSums {
         &mut self,
         user: u32,
         broker: u32,
-        writes: bool,
+        role: u8,
         (asked_in, asked): (&[u8], &Body<'_>),
         answer: Option<(&[u8], &Body<'_>)>,
     ) -> Option<()> {
@@ -268,11 +283,8 @@ impl TopicSums {
         self.exchanges += 1;
         let named = self.topics.numbers(broker, asked)?;
         let answering = self.topics.numbers(broker, answered)?;
-        let role = match asked.facts[0] {
-            _ if writes => WRITE,
-            Some(replica) if replica >= 0 => FOLLOW,
-            _ => READ,
-        };
+        let (writes, is_follower) = (role == WRITE, asked.facts[0].is_some_and(|replica| replica >= 0));
+        let role = if role == READ && is_follower { FOLLOW } else { role };
         let answers = self.answers(&answering, &answered.rows)?;
         let (rows, numbers, data) = match writes {
             true => (&asked.rows, &named, asked_in),
