@@ -131,11 +131,13 @@ class Engine:
                 FrameRow | None,
                 int,
                 tuple[int | None, int | None, int | None],
+                tuple[bytes, bytes | None] | None,
             ],
             Exchange,
         ],
         count: Callable[[list[tuple[ConnectionInfo, int, int]]], None],
         met: Callable[[ConnectionInfo, int, int], None],
+        line: Callable[[ConnectionInfo, bytes], None],
         over: Callable[[ConnectionInfo, int, int, bool, int], None],
         first_of: Callable[[bytes], First | None],
         # `number_of_news` and `read_news` of `session.identities`.
@@ -359,7 +361,23 @@ class LoggedBody:
     def __new__(
         cls, layout: Layout, structs: list[tuple[dict[str, int], int | None, int | None]]
     ) -> Self: ...
-    def encoded(self, body: object) -> bytes | None: ...
+
+@final
+class LinePackets:
+    # A line of a request log to its packets. `kind_of`: the bytes after the correlation id in a request header without
+    # client id, and in a response header, encoders of both bodies, and of a response in version 0.
+    def __new__(
+        cls,
+        ends_of: Callable[[str], tuple[bytes, int, bytes, int]],
+        kind_of: Callable[
+            [int, int], tuple[bytes, bytes, LoggedBody, LoggedBody, LoggedBody | None] | None
+        ],
+    ) -> Self: ...
+    # Packets, for how long the broker had the request, bytes of packets without comments, and of each its start,
+    # whether it is of the request, its end, and its length. None if Python must read the line.
+    def take(
+        self, line: bytes, start: int, number: int
+    ) -> tuple[bytes, int, int, list[tuple[int, bool, int, int]]] | None: ...
 
 @final
 class Summaries:

@@ -19,7 +19,7 @@ from typing import Any
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.generated.native_plan import native_layout
 from kdissect.decoders.generated.struct_layout import Layout
-from kdissect.model.native import is_compiled, native
+from kdissect.model.native import native
 from kdissect.schema.types import Array, Field, Message, Primitive, Struct, Type
 
 # Names of fields in earlier releases (in lower case), and the names that they have in the schema. A name is
@@ -70,10 +70,6 @@ def logged_body(message: Message, version: int, body: object) -> bytes:
 
     Raises UnreadableBodyError.
     """
-    if is_compiled:
-        content = _compiled(message, version).encoded(body)
-        if content is not None:
-            return content
     layout = _layout(message, version)
     try:
         return encode(message, version, _struct(layout, message.root, body, message.name))
@@ -87,8 +83,8 @@ def _layout(message: Message, version: int) -> Layout:
 
 
 @lru_cache(_LAYOUTS_KEPT)
-def _compiled(message: Message, version: int) -> native.LoggedBody:
-    """Return the native encoder of a body. Compiled only."""
+def native_body(message: Message, version: int) -> native.LoggedBody:
+    """Return the native encoder of a body, which leaves unusual ones to `logged_body`. Compiled only."""
     layout = _layout(message, version)
     compiled, structs, _ = native_layout(message, version)
     return native.LoggedBody(compiled, [_numbered(layout, struct) for struct in structs])

@@ -45,8 +45,10 @@ from kdissect.engine.nat_sides import ROOT, NatSides
 from kdissect.engine.unread import ConnectionTally
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.endpoint import ANY_PORTS, Ports
+from kdissect.model.frame import logged_of
 from kdissect.model.limits import Limits
 from kdissect.model.native import is_compiled, native
+from kdissect.model.packets.commented import is_commented
 from kdissect.model.packets.packet import FILE_SHIFT, MergedBlock, Packet, PacketBlock, PlainPacket
 from kdissect.model.packets.segment import (
     ACK,
@@ -359,9 +361,18 @@ class Analyzer:
         )  # fmt: skip
 
     def _begin(
-        self, flow: bytes, half: HalfOpen, told: ToldOfClient, latest_ns: int | None, ref: int
+        self,
+        flow: bytes,
+        half: HalfOpen,
+        told: ToldOfClient,
+        latest_ns: int | None,
+        ref: int,
+        comment: bytes | None,
     ) -> native.Held:
-        """Begin a connection in the engine, with this handshake, and return its place there."""
+        """Begin a connection in the engine, and return its place there.
+
+        `half` is its handshake, or the first packet of one in a request log, with its `comment`.
+        """
         if ref >> FILE_SHIFT != self._file:
             self._switch_file(ref >> FILE_SHIFT)
         if latest_ns is not None:
@@ -370,11 +381,16 @@ class Analyzer:
         info = self._info(flow, is_answer, start_ns, place)
         info.kind = ConnectionKind.KAFKA
         info.client_id, info.software_name, info.software_version = told
-        self._note_nat(info, flow, first_seq(half))
+        logged = None if comment is None else logged_of(comment)
+        if logged is None:
+            self._note_nat(info, flow, first_seq(half))
+            self.brokers.prove(info)
+        else:
+            info.note_logged(logged)
+            info.middle_start = True
         connection = ConnectionAnalyzer.begun(info, self._events, self._secrets, self._store, self.brokers)
         if self.reports_opened:
             self._events.append(ConnectionOpened(info))
-        self.brokers.prove(info)
         self._flows[flow] = connection
         assert connection.held is not None, "asked by the engine"
         return connection.held
@@ -391,6 +407,10 @@ class Analyzer:
         if segment is not None:
             self._come_to(packet[0])
             self._feed_parsed(segment, packet[0], packet[1])
+            if is_commented(packet[2]):
+                found, _ = self._find(segment[0])
+                if isinstance(found, ConnectionAnalyzer) and found.info.logged is not None:
+                    found.lend_logged()
 
     def _come_to(self, ref: int) -> None:
         """Note that a packet with a segment comes next: its place is at the latest time, if the caller wants

@@ -8,6 +8,7 @@ from kdissect.decoders.payloads.internal_record_trees import nest_record_payload
 from kdissect.decoders.records.spans import nest_records
 from kdissect.decoders.trees.node import Node
 from kdissect.engine.records.internal_forms import may_hold_secrets_of
+from kdissect.engine.records.logged_sizes import tree_with_sizes
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.secrets.secret_spans import frame_tree
@@ -28,6 +29,8 @@ def whole_tree(
     """
     tree = frame_tree(exchange, side, frame)
     if tree is not None:
+        if exchange.connection.logged is not None:
+            tree_with_sizes(tree)
         nest_all_records(exchange, tree, frame, name_of, values)
     return tree
 

@@ -1,5 +1,6 @@
 """Kafka frames and their headers."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -139,6 +140,22 @@ class LogLineFrame(Frame):
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...], list[Anomaly] | None]:
         return LogLineFrame, (Frame(*self.row()), self.logged), self.anomalies
+
+
+def frame_of_row(row: FrameRow, comment: bytes | None) -> Frame:
+    """Return a frame from the native engine, with the comment of the request log line that it was built from."""
+    if comment is None:
+        return Frame(*row)
+    logged = logged_of(comment)
+    return Frame(*row) if logged is None else LogLineFrame(Frame(*row), logged)
+
+
+@lru_cache(maxsize=4)  # both frames of a line have it
+def logged_of(comment: bytes) -> "Logged | None":
+    """Return the line that a comment is of; None for any other comment."""
+    from kdissect.model.packets.logged import Logged  # start-up: of request logs alone
+
+    return Logged.of_comment(comment.decode())
 
 
 def _of_log(anomaly: Anomaly, ref: int) -> Anomaly:

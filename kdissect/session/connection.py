@@ -32,6 +32,7 @@ from kdissect.session.exchange import DelayOfSide, Exchange
 from kdissect.session.framing import FrameReader
 from kdissect.session.handover import (
     BEGUN,
+    BEGUN_LOGGED,
     Kept,
     held_of,
     is_ordinary,
@@ -137,7 +138,7 @@ class ConnectionAnalyzer:
         self._brokers, self._secrets = brokers, secrets
         self._detection = self._tls = self._forced = None
         self._closed, self._is_aligned, self._is_reported = False, False, True
-        self._held, self._kept = held_of(store, info), BEGUN
+        self._held, self._kept = held_of(store, info), BEGUN if info.logged is None else BEGUN_LOGGED
         self._patience = self._wait = 0
         info.tcp_log = NOTHING_NOTED
         return self
@@ -145,9 +146,14 @@ class ConnectionAnalyzer:
     @property
     def tcp(self) -> TcpConnection:
         """Its two streams."""
-        if self._kept is BEGUN:
+        if self._is_begun:
             self.take_back()
         return self._tcp
+
+    @property
+    def _is_begun(self) -> bool:
+        """Whether it began in the native engine, which still owns it."""
+        return self._kept is BEGUN or self._kept is BEGUN_LOGGED
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         self.take_back()
@@ -173,16 +179,21 @@ class ConnectionAnalyzer:
 
         `client` is the direction of requests.
         """
-        self.stay()
         self._forced, self._is_aligned = client, True
 
     def feed_logged(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take a segment built from a request log, as the next one of its direction."""
+        self.take_back()
         mine, peer = self._tcp.streams[direction], self._tcp.streams[1 - direction]
         flow, seq, ack, flags, window, payload, missing, ip_id = segment
         seq = seq if mine.next_seq < 0 else mine.next_seq
         ack = ack if peer.next_seq < 0 else peer.next_seq
-        self.feed(direction, (flow, seq, ack, flags, window, payload, missing, ip_id), ref, time_ns)
+        self._take(direction, (flow, seq, ack, flags, window, payload, missing, ip_id), ref, time_ns)
+
+    def lend_logged(self) -> None:
+        """Hand a connection of a request log to the engine, if it is for that now."""
+        if self._held is not None and self._detection is None:
+            self._offer(self._held)
 
     @property
     def last_ns(self) -> int:
@@ -198,14 +209,21 @@ class ConnectionAnalyzer:
             if held.feed(direction, segment, ref, time_ns, self._events):
                 return
             self.take_back()
+        self._take(direction, segment, ref, time_ns)
+        if held is not None:
+            self._offer(held)
+
+    def _take(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         before = len(self._events)
         self._tcp.feed(direction, segment, ref, time_ns)
         if len(self._events) > before:
             self._lay_times(before)
-        if held is not None:
-            self._wait -= 1
-            if self._wait < 0 and self._detection is None:
-                self._lend(held)
+
+    def _offer(self, held: native.Held) -> None:
+        """Give it to the engine after some packets."""
+        self._wait -= 1
+        if self._wait < 0 and self._detection is None:
+            self._lend(held)
 
     def _lend(self, held: native.Held) -> None:
         """Give it to the engine, if it is for that now."""
@@ -213,8 +231,7 @@ class ConnectionAnalyzer:
             self._wait = MOST_PACKETS
             return
         if is_ordinary(self.tcp, self._readers, self._conversation) and not self.tcp.has_delays:
-            client = self.info.client_direction
-            self._kept = lend(held, self, self.tcp, self._readers, self._conversation, client)
+            self._kept = lend(held, self, self.tcp, self._readers, self._conversation, self.info)
             self.info.tcp_log = self.tcp.log
             self._conversation.requests_from = None  # no cycle remains
             del self._readers, self._conversation
@@ -257,9 +274,9 @@ class ConnectionAnalyzer:
             return
         taken = self._held.taken
         readers = FrameReader(self, 0), FrameReader(self, 1)
-        if self._kept is BEGUN:
+        if self._is_begun:
             self._tcp = TcpConnection(readers, self.store)
-            self._tcp.initiator = 0
+            self._tcp.initiator = 0 if self._kept is BEGUN else None
         self._conversation = Conversation(self.info, self._events, self.store)
         self._readers = take_back(self._held, self._kept, self._tcp, readers, self._conversation, self.store)
         self._kept, self.info.tcp_log = None, self._tcp.log
@@ -272,7 +289,7 @@ class ConnectionAnalyzer:
         if self._close_held(how, time_ns):
             self._closed = True
             self._events.append(ConnectionClosed(self.info))
-            if self._kept is not BEGUN:
+            if not self._is_begun:
                 del self._tcp  # it points here
             self._held = self._kept = None
             return
@@ -300,7 +317,7 @@ class ConnectionAnalyzer:
         last_ns, ended_by, sides = found
         note_end(info, last_ns, ended_by, how, time_ns)
         client, broker = sides[info.client_direction], sides[1 - info.client_direction]
-        info.tcp = TcpSummary(
+        info.tcp = None if info.logged is not None else TcpSummary(
             client[0] + broker[0], client[1], broker[1], 0, 0, 0, 0, client[4] + broker[4], 0, 0, broker[0],
             TcpTimes(RoundTrips(Part(broker[2], broker[3]), Part(client[2], client[3])), 0),
         )  # fmt: skip
@@ -596,11 +613,7 @@ class ConnectionAnalyzer:
             conversation = self._conversation = Conversation(info, self._events, self.store)
         for reader in self._readers:
             if conversation is not None:
-                if info.logged is not None:
-                    takes = conversation.logged_request, conversation.logged_response
-                else:
-                    takes = conversation.request, conversation.response
-                take = takes[reader.direction != client]
+                take = conversation.takes[reader.direction != client]
                 reader.start_frames(take, certain=reader.is_open or aligned)
                 if not reader.is_open:
                     info.middle_start = True

@@ -17,6 +17,7 @@ from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import MASK
 from kdissect.session.events import Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange, ExchangeKind, State
+from kdissect.session.framing import TakeFrame
 from kdissect.session.identities import learn_identities
 from kdissect.session.info import Close, ConnectionInfo, shared_client_id
 from kdissect.session.pairing import Losses, Pairing, PairingState
@@ -333,13 +334,20 @@ class Conversation:
         elif not self._first_token:
             self._first_token = bytes(body.auth_bytes)
 
+    @property
+    def takes(self) -> tuple[TakeFrame, TakeFrame]:
+        """Return what takes the frames of client and broker."""
+        if self._info.logged is not None:
+            return self._logged_request, self._logged_response
+        return self.request, self.response
+
     # request logs
 
-    def logged_request(self, frame: Frame, doubtful: bool) -> bool:
+    def _logged_request(self, frame: Frame, doubtful: bool) -> bool:
         """Take a request built from the current line of a request log (`ConnectionInfo.logged`)."""
         return self.request(self._of_line(frame), doubtful)
 
-    def logged_response(self, frame: Frame, doubtful: bool) -> bool | None:
+    def _logged_response(self, frame: Frame, doubtful: bool) -> bool | None:
         """Take a response built from the current line of a request log."""
         return self.response(self._of_line(frame), doubtful)
 

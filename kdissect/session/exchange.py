@@ -14,7 +14,7 @@ from kdissect.decoders.bodies import (
 from kdissect.decoders.generated.summary import Summary
 from kdissect.decoders.metadata_log import FETCHES, may_fetch_metadata_log
 from kdissect.model.anomaly import Anomaly, AnomalyKind
-from kdissect.model.frame import Frame, FrameRow
+from kdissect.model.frame import Frame, FrameRow, frame_of_row
 from kdissect.schema import protocol_messages
 from kdissect.schema.secrets import is_secretive
 from kdissect.session.info import Close, ConnectionInfo
@@ -153,10 +153,12 @@ class Exchange:
         response: FrameRow | None,
         response_body_offset: int,
         times: tuple[int | None, int | None, int | None],
+        lines: tuple[bytes, bytes | None] | None = None,
     ) -> Self:
         """Make an exchange that the native engine paired, or stored without a response.
 
-        `times` are `answered_before_ns`, `client_trip_ns` and `broker_trip_ns`.
+        `times` are `answered_before_ns`, `client_trip_ns` and `broker_trip_ns`. `lines` are comments of the
+        request log line that each frame was built from.
         """
         # Hot, once an exchange.
         self = cls(
@@ -169,6 +171,9 @@ class Exchange:
             self.state = _COMPLETE
             self.response, self.response_body_offset = Frame(*response), response_body_offset
         self.answered_before_ns, self.client_trip_ns, self.broker_trip_ns = times
+        if lines is not None:
+            self.request = frame_of_row(request, lines[0])
+            self.response = None if response is None else frame_of_row(response, lines[1])
         return self
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kdissect.model.frame import logged_of
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import NOTHING_NOTED, AnomalyLog
@@ -45,7 +46,7 @@ class HeldState(NamedTuple):
     """State of a connection in the engine.
 
     Direction of the client, time of the last packet in nanoseconds, and of each direction its stream and its
-    reader, None for one that Python alone goes on with.
+    reader, None for one that Python alone goes on with. `comment` is that of the last line of a request log.
     """
 
     client_direction: int
@@ -53,6 +54,7 @@ class HeldState(NamedTuple):
     streams: tuple[StreamState, StreamState]
     framings: tuple[FramingState | None, FramingState | None]
     conversation: ConversationState
+    comment: bytes | None
 
 
 EndState = tuple[bool, tuple[int, int] | None, int]
@@ -89,6 +91,10 @@ class Kept(NamedTuple):
 _OPEN = _Side(True, True, False, NOTHING_ODD, None)
 BEGUN = Kept(ConversationKept(Phase.REQUESTS, b"", 0, 0, 0, Losses()), (_OPEN, _OPEN))
 
+# The same of one that began with a line of a request log, which does not have its beginning.
+_FROM_MIDDLE = _OPEN._replace(opened=False, is_open=False)
+BEGUN_LOGGED = BEGUN._replace(sides=(_FROM_MIDDLE, _FROM_MIDDLE))
+
 # State that most connections have: one object for all.
 _common: dict[Kept, Kept] = {}
 
@@ -109,7 +115,7 @@ def engine_of(store: Store) -> native.Engine:
         a, b, c, d, e, f = (min(limit, MOST_NUMBER) for limit in most)
         assert isinstance(store.counts, native.Counts)
         store.engine = native.Engine(
-            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met, _over, first_of,
+            store.counts, (a, b, c, d, e, f), kind_row, Exchange.of_row, _count, _met, _line, _over, first_of,
             (number_of_news, read_news),
         )  # fmt: skip
     return store.engine
@@ -125,6 +131,12 @@ def _count(counted: list[tuple[ConnectionInfo, int, int]]) -> None:
 
 def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:
     info.remember((api_key, api_version), MAX_KINDS)
+
+
+def _line(info: ConnectionInfo, comment: bytes) -> None:
+    logged = logged_of(comment)
+    if logged is not None:
+        info.note_logged(logged)
 
 
 def _over(info: ConnectionInfo, last_ns: int, direction: int, is_reset: bool, at_ns: int) -> None:
@@ -160,7 +172,7 @@ def lend(
     tcp: TcpConnection,
     readers: tuple[FrameReader, FrameReader],
     conversation: Conversation,
-    client: int,
+    info: ConnectionInfo,
 ) -> Kept:
     """Hand over a connection that `is_ordinary`. `readers` and `conversation` are not to be used any more."""
     time_ns = tcp.last_time_ns
@@ -168,7 +180,9 @@ def lend(
     if not tcp.log.counts:
         tcp.log = NOTHING_NOTED
     framings = _framing(readers[0]), _framing(readers[1])
-    state = HeldState(client, time_ns, (first.state(), second.state()), framings, conversation.state())
+    comment = None if info.logged is None else info.logged.comment().encode()
+    streams = first.state(), second.state()
+    state = HeldState(info.client_direction, time_ns, streams, framings, conversation.state(), comment)
     held.lend(state, first.odd is NOTHING_ODD and second.odd is NOTHING_ODD)
     sides = _side(first, readers[0]), _side(second, readers[1])
     kept = Kept(conversation.kept, sides)
@@ -200,14 +214,14 @@ def take_back(
     store: Store,
 ) -> tuple[FrameReader, FrameReader]:
     """Reclaim a connection, in new readers and a new conversation. Return its readers."""
-    (client, time_ns, states, framings, of_conversation), (ends, reset_by) = held.take_back()
+    (client, time_ns, states, framings, of_conversation, _), (ends, reset_by) = held.take_back()
     if tcp.log is NOTHING_NOTED:
         tcp.log = AnomalyLog(store.limits.anomalies)
     conversation.take_over(of_conversation, kept.conversation)
     found, streams = [], []
     for side, new, framing, state, end in zip(kept.sides, readers, framings, states, ends, strict=True):
         reader = side.reader or new
-        take = conversation.request if reader.direction == client else conversation.response
+        take = conversation.takes[reader.direction != client]
         reader.hand_to(take)
         if framing is not None:
             reader.take_over(framing, take)

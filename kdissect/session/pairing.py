@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kdissect.decoders.bodies import request_fits, response_fits
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.frame import Frame, FrameRow
+from kdissect.model.frame import Frame, FrameRow, frame_of_row
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
 from kdissect.session.exchange import Exchange, State
@@ -42,9 +42,9 @@ _NOTHING: list[Exchange] = []
 _NO_MATCH: tuple[None, list[Exchange]] = None, _NOTHING
 
 
-WaitingRow = tuple[int, int, int, int, str | None, FrameRow, int, bool]
+WaitingRow = tuple[int, int, int, int, str | None, FrameRow, int, bool, bytes | None]
 """A request that waits, without anomalies: ordinal, API key, version, correlation id, client id, frame,
-offset of its body, whether it asks for no response.
+offset of its body, whether it asks for no response, the comment of its request log line.
 """
 
 
@@ -140,10 +140,9 @@ class Pairing:
             self._given_up, self._lost_before, self._overtaker, self._misnamed_before, self.requests_are_lost,
         ) = losses  # fmt: skip
         by_ordinal: dict[int, Exchange] = {}
-        for ordinal, key, version, correlation_id, client_id, frame, body_offset, is_silent in rows:
-            exchange = Exchange(
-                info, ordinal, key, version, correlation_id, client_id, Frame(*frame), body_offset
-            )
+        for ordinal, key, version, correlation_id, client_id, row, body_offset, is_silent, comment in rows:
+            frame = frame_of_row(row, comment)
+            exchange = Exchange(info, ordinal, key, version, correlation_id, client_id, frame, body_offset)
             self._pending[correlation_id] = by_ordinal[ordinal] = exchange
             if is_silent:
                 exchange.state = _NO_RESPONSE
@@ -406,9 +405,11 @@ def _row(exchange: Exchange) -> WaitingRow:
     assert version is not None
     assert correlation_id is not None
     assert exchange.request is not None
+    logged = exchange.request.logged
     return (
         exchange.ordinal, key, version, correlation_id, exchange.client_id, exchange.request.row(),
         exchange.request_body_offset, exchange.state is _NO_RESPONSE,
+        None if logged is None else logged.comment().encode(),
     )  # fmt: skip
 
 

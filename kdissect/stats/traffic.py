@@ -26,7 +26,7 @@ PREFIX_BYTES = 4  # the size in front of a frame counts as part of it (docs/outp
 
 TallyRow = tuple[
     tuple[int, int],
-    tuple[int, int, int, int, int],
+    list[int],
     tuple[int, int] | None,
     list[tuple[int, int]],
     list[DistributionRow | None],
@@ -128,7 +128,7 @@ class Tally:
         for state, count in ((State.COMPLETE, complete), (State.NO_RESPONSE_EXPECTED, silent)):
             if count:
                 self.states[str(state)] += count
-        names = "failed", "unclear", "empty_early", "request_bytes", "response_bytes"
+        names = "failed", "unclear", "empty_early", "request_bytes", "response_bytes", "unsized"
         for name, count in zip(names, sums, strict=True):
             setattr(self, name, getattr(self, name) + count)
         for time_ns in times_ns or ():

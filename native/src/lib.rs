@@ -23,6 +23,7 @@ mod line_merge;
 mod lines;
 mod places;
 mod records;
+mod request_log;
 mod runs;
 mod sha256;
 mod stats;
@@ -82,7 +83,8 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<bodies::protobuf::Protobuf>()?;
     module.add_class::<bodies::body_text::BodyText>()?;
     module.add_class::<bodies::tree_text::TreeText>()?;
-    module.add_class::<bodies::logged_body::LoggedBody>()?;
+    module.add_class::<request_log::logged_body::LoggedBody>()?;
+    module.add_class::<request_log::line_packets::LinePackets>()?;
     module.add_class::<records::batch_text::BatchText>()?;
     module.add_class::<records::record_choice::RecordChoice>()?;
     module.add_class::<records::held_records::HeldRecords>()?;

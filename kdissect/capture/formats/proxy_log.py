@@ -125,8 +125,7 @@ class ProxyLogParser(RequestLogParser):
         client = ".".join(map(str, (0, *digest[:3])))
         connection = f"0.0.0.0:0-{client}:{int.from_bytes(digest[3:])}-{session}"
         comment = Logged(connection, self._entry_line).comment().encode()
-        sent = self._sequence(connection)
-        self._packets(ends_of(connection), is_request, sent, content, body, time_ns, comment, out, places)
+        self._packets(ends_of(connection), is_request, content, body, time_ns, comment, out, places)
 
     def _payload(self, key: int, version: int, is_request: bool, payload: object) -> bytes | None:
         """Return the bytes of a body; None for one that is not known."""

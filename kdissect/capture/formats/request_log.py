@@ -6,7 +6,8 @@ read it, the response at the time of the line, and what else the line has in a c
 (`model.packets.logged`). Bodies are encoded in their version. A body that is not in the log, or that the
 schema does not have, is missing bytes after the header.
 
-Sequence numbers are invented, and no handshake is: the log does not have the beginning of a connection.
+Packets have no sequence numbers: the analyzer takes the packets of a connection in their order, without a
+handshake.
 """
 
 import re
@@ -31,9 +32,9 @@ from kdissect.capture.formats.text_lines import (
     text_row,
 )
 from kdissect.decoders.encoder import encode_request_header, encode_response_header
-from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body
+from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body, native_body
 from kdissect.model.anomaly import AnomalyKind
-from kdissect.model.limits import in_force
+from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.commented import LITTLE, OPT_COMMENT
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.logged import Logged
@@ -57,7 +58,7 @@ _TCP = Struct(">HHIIBBHHH")
 _LENGTHS, _OPTION = Struct("<II"), Struct("<HH")
 _RAW = LinkType.RAW | LITTLE
 _PSH_ACK, _WINDOW = 0x18, 0x7FFF  # the largest window identifies a tap (`engine.taps`)
-_SEQ_MASK = 0xFFFFFFFF
+_ANY_SEQ = 1  # the analyzer takes the packets in their order
 _ID_AT, _ID_BYTES = 4, 4  # of the correlation id in a request header, after API key and version
 _API_VERSIONS, _UNSUPPORTED_VERSION = 18, 35
 _LONGEST = 1000  # maximum length of a stored text, in characters
@@ -112,7 +113,7 @@ class RequestLogParser(CaptureParser):
     sent them, too.
     """
 
-    __slots__ = ("_first_lines", "_line", "_part", "_parts_bytes", "_sent", "noted")
+    __slots__ = ("_first_lines", "_line", "_line_packets", "_part", "_parts_bytes", "noted")
 
     format = REQUEST_LOG
     is_packet_capture = False
@@ -125,7 +126,7 @@ class RequestLogParser(CaptureParser):
         self._line = 0
         self._part: list[bytes] = []  # of the incomplete line, or empty if it is too long
         self._parts_bytes = 0
-        self._sent: dict[str, list[int]] = {}  # next sequence numbers of client and broker, by connection
+        self._line_packets = native.LinePackets(ends_of, _kind_of) if is_compiled else None
 
     def feed_block(self, data: bytes) -> PacketBlock:
         """Return the packets of the lines that are complete by `data`."""
@@ -188,16 +189,36 @@ class RequestLogParser(CaptureParser):
         position, behind = line.find(REQUEST_LOG_MARKER), 0
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)
+            prefix = line[max(behind, position - _PREFIX_BYTES) : position]
             try:
                 is_last = line.find(REQUEST_LOG_MARKER, start) < 0
+                if is_last and self._is_plain(line, start, prefix, out, places):
+                    return
                 row, end = _row_of_text(line, start) or json_at(line, start, not is_last)
-                time_ns = time_in(line[max(behind, position - _PREFIX_BYTES) : position])
-                self._request(row, time_ns, out, places)
+                self._request(row, time_in(prefix), out, places)
             except LineError as error:
                 self._count(error.kind)
                 end = start if error.end is None else error.end
             behind = end
             position = line.find(REQUEST_LOG_MARKER, end)
+
+    def _is_plain(
+        self, line: bytes, start: int, prefix: bytes, out: bytearray, places: list[PlacedPacket]
+    ) -> bool:
+        """Return whether the native engine made the packets of a line. Raises LineError without a time."""
+        found = self._line_packets and self._line_packets.take(line, start, self._line)
+        if not found:
+            return False
+        data, total_ns, captured, packets = found
+        time_ns, base = time_in(prefix), len(out)
+        asked_ns, time_ns = _in_range(time_ns - total_ns), _in_range(time_ns)
+        for at, is_request, end, size in packets:
+            places.append((base + at, asked_ns if is_request else time_ns, _RAW, base + end, size))
+        out += data
+        self.packets += len(packets)
+        self.captured_bytes += captured
+        self.forwarded += not packets
+        return True
 
     def _request(self, row: dict[str, Any], time_ns: int, out: bytearray, places: list[PlacedPacket]) -> None:
         if row.get("isForwarded") is True:
@@ -221,11 +242,10 @@ class RequestLogParser(CaptureParser):
             raise LineError("no request")
         request, response = self._bodies(key, version, row)
         facts = self._facts(row)
-        sent = self._sequence(facts.connection)
         comment = facts.comment().encode()
-        self._packets(ends, True, sent, asked, request, time_ns - total_ns, comment, out, places)
+        self._packets(ends, True, asked, request, time_ns - total_ns, comment, out, places)
         if _is_answered(key, row):
-            self._packets(ends, False, sent, answered, response, time_ns, comment, out, places)
+            self._packets(ends, False, answered, response, time_ns, comment, out, places)
 
     def _bodies(self, key: int, version: int, row: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
         """Return the bytes of both bodies; None for one that is not known."""
@@ -265,20 +285,10 @@ class RequestLogParser(CaptureParser):
         times = [_ns(row.get(name)) for name in _TIMES]
         return Logged._make((row["connection"][:_LONGEST], self._line, *times, *map(_text, texts)))
 
-    def _sequence(self, connection: str) -> list[int]:
-        """Return the next sequence numbers of a connection: of the client, and of the broker."""
-        sent = self._sent.get(connection)
-        if sent is None:
-            if len(self._sent) >= in_force().connections:
-                del self._sent[next(iter(self._sent))]
-            sent = self._sent[connection] = [1, 1]
-        return sent
-
     def _packets(
         self,
         ends: _Ends,
         is_request: bool,
-        sent: list[int],
         header: bytes,
         body: bytes | None,
         time_ns: int,
@@ -290,19 +300,21 @@ class RequestLogParser(CaptureParser):
         missing = 1 if body is None else 0
         content = header + (body or b"")
         content = (len(content) + missing).to_bytes(4) + content
-        time_ns = max(0, min(time_ns, MAX_TIME_NS))
-        mine, peer = (0, 1) if is_request else (1, 0)
+        time_ns = _in_range(time_ns)
         for start in range(0, len(content), _PAYLOAD):
             payload = content[start : start + _PAYLOAD]
             lost = missing if start + _PAYLOAD >= len(content) else 0
-            data = _segment(ends, is_request, sent[mine], sent[peer], payload, lost)
-            sent[mine] = sent[mine] + len(payload) + lost & _SEQ_MASK
+            data = _segment(ends, is_request, payload, lost)
             self.packets += 1
             self.captured_bytes += len(data)
             at = len(out)
             out += _LENGTHS.pack(len(data), len(data) + lost) + data + bytes(-len(data) & 3)
             out += _OPTION.pack(OPT_COMMENT, len(comment)) + comment + bytes((-len(comment) & 3) + 4)
             places.append((at, time_ns, _RAW, len(out), len(data) + lost))
+
+
+def _in_range(time_ns: int) -> int:
+    return max(0, min(time_ns, MAX_TIME_NS))
 
 
 _decoder = JSONDecoder()
@@ -440,6 +452,19 @@ def behind_id(key: int, version: int) -> bytes:
     return encode_response_header(key, version, 0)[_ID_BYTES:]
 
 
+def _kind_of(key: int, version: int) -> tuple[Any, ...] | None:
+    """Return how the native engine encodes headers and bodies of a version; None for one that it does not
+    encode.
+    """
+    api = protocol_messages.api(key)
+    if api is None or version not in api.versions:
+        return None
+    _, behind = around_id(key, version, None)
+    refused = native_body(api.response, 0) if key == _API_VERSIONS else None
+    bodies = native_body(api.request, version), native_body(api.response, version)
+    return behind, behind_id(key, version), *bodies, refused
+
+
 @lru_cache(maxsize=1024)
 def ends_of(connection: str) -> _Ends:
     """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
@@ -453,7 +478,7 @@ def ends_of(connection: str) -> _Ends:
     return _Ends(broker.packed, broker_port, client.packed, client_port)
 
 
-def _segment(ends: _Ends, is_request: bool, seq: int, ack: int, payload: bytes, lost: int) -> bytes:
+def _segment(ends: _Ends, is_request: bool, payload: bytes, lost: int) -> bytes:
     """Return an IP packet with a TCP segment, of which the last `lost` bytes are missing. Checksums are 0."""
     source, source_port, target, target_port = ends.client, ends.client_port, ends.broker, ends.broker_port
     if not is_request:
@@ -463,5 +488,5 @@ def _segment(ends: _Ends, is_request: bool, seq: int, ack: int, payload: bytes, 
         ip = _IPV4.pack(0x45, 0, _IPV4.size + length, 0, 0x4000, 64, 6, 0, source, target)
     else:
         ip = _IPV6.pack(6 << 28, length, 6, 64, source, target)
-    tcp = _TCP.pack(source_port, target_port, seq, ack, 0x50, _PSH_ACK, _WINDOW, 0, 0)
+    tcp = _TCP.pack(source_port, target_port, _ANY_SEQ, _ANY_SEQ, 0x50, _PSH_ACK, _WINDOW, 0, 0)
     return ip + tcp + payload

@@ -19,7 +19,7 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.followed_log import PREFIX as LOG_PREFIX
 from kdissect.capture.live.followed_log import FollowedLog
 from kdissect.capture.live.lag import Behind, Lag
-from kdissect.capture.live.live_settings import AUTO, STDIN, LiveError, LiveSettings
+from kdissect.capture.live.live_settings import AUTO, STDIN, BadOptionsError, LiveError, LiveSettings
 from kdissect.capture.live.programs import Program, first_that_works
 from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, Recording, SpoolSink
 from kdissect.capture.live.ring import FileRing
@@ -158,6 +158,8 @@ class LiveCaptures:
             file.capture_set = self._capture_set(tape.path)
             self.files.append(file)
             yield from file.batches()
+            if self.trouble and not file.packets:
+                file.error = None  # it is empty because nothing was recorded
         self.is_drained = True
 
     def packets(self) -> Iterator[Packet]:
@@ -264,11 +266,11 @@ def followed(settings: LiveSettings) -> ByteSource:
     """Follow the request log that the interface names. Raises LiveError."""
     (name, *others) = settings.interfaces
     if others:
-        raise LiveError("log:FILE is read alone, without other interfaces")
+        raise BadOptionsError("log:FILE is read alone, without other interfaces")
     if settings.source != AUTO or settings.capture_filter:
-        raise LiveError("--source and -f choose packets of networks: not for log:FILE")
+        raise BadOptionsError("--source and -f choose packets of networks: not for log:FILE")
     if settings.path is not None:
-        raise LiveError(f"{name}: -w writes packets, and a request log has none: copy the file")
+        raise BadOptionsError(f"{name}: -w writes packets, and a request log has none: copy the file")
     try:
         return FollowedLog(name.removeprefix(LOG_PREFIX))
     except OSError as error:
@@ -287,9 +289,9 @@ def tapped(settings: LiveSettings) -> ByteSource:
     from kdissect.tap.tap_source import attach, process_of  # start-up: other captures do not need it
 
     if len(settings.interfaces) > 1:
-        raise LiveError("tap:PID is captured alone, without other interfaces")
+        raise BadOptionsError("tap:PID is captured alone, without other interfaces")
     if settings.source != AUTO:
-        raise LiveError("--source chooses who captures from networks: not for tap:PID")
+        raise BadOptionsError("--source chooses who captures from networks: not for tap:PID")
     try:
         pid, engines = process_of(settings.interfaces[0])
         return narrowing(settings.capture_filter)(attach(pid, engines))

@@ -66,7 +66,11 @@ class LiveError(KdissectError):
     """A capture cannot be started. The message is one line with the fix if it is known."""
 
 
-class BadFilterError(LiveError):
+class BadOptionsError(LiveError):
+    """Options that contradict each other."""
+
+
+class BadFilterError(BadOptionsError):
     """A capture filter that libpcap does not understand."""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kdissect.capture.live.blocks import BlockCutter
 from kdissect.capture.live.filtered import narrowing
-from kdissect.capture.live.live_settings import BadFilterError, LiveError
+from kdissect.capture.live.live_settings import BadOptionsError, LiveError
 from kdissect.cli.captures import live_command
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
         return UNREADABLE
     try:
         return _done(options)
-    except BadFilterError as error:
+    except BadOptionsError as error:
         say(str(error))
         return USAGE
     except (LiveError, TapError, OSError) as error:

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
-from kdissect.capture.files import refusal, without_packets
+from kdissect.capture.files import refusal
 from kdissect.capture.input_paths import find_inputs
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
@@ -74,11 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 def _nothing_opens(paths: Sequence[str]) -> list[str]:
     """Return why no input can be shown, a line for each input, or no lines if one can be opened."""
     troubles = []
-    files = find_inputs(paths)
-    log = without_packets(files)
-    if log is not None:
-        return [f"{log.path} is a request log, which the screen does not show: kdissect inspect prints it"]
-    for file in files:
+    for file in find_inputs(paths):
         error = refusal(file)
         if error is None:
             return []

@@ -18,8 +18,8 @@ from kdissect.engine.payload_facts import payload_facts
 from kdissect.engine.records.logged_sizes import tree_with_sizes
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.frame import Frame
-from kdissect.model.packets.logged import Logged
 from kdissect.model.wording import plural
+from kdissect.report.broker_times import broker_times
 from kdissect.report.columns.exchanges import api_cell, outcome
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
@@ -64,7 +64,7 @@ class TreeWriter:
         anomalies = [f"{_INDENT}! {each['kind']}: {printable(each['detail'])}" for each in row["anomalies"]]
         parts = [_bytes([self._title(row), *(self._paint(line, "odd") for line in anomalies)])]
         if exchange.request is not None and (logged := exchange.logged) is not None:
-            parts.append(_bytes([self._paint(f"{_INDENT}broker  {_phases(logged)}", "dim")]))
+            parts.append(_bytes([self._paint(f"{_INDENT}broker  {broker_times(logged)}", "dim")]))
         for side, frame in (("request", exchange.request), ("response", exchange.response)):
             if frame is not None:
                 parts.append(_bytes([self._paint(f"{_INDENT}{_place(side, row, frame)}", "dim")]))
@@ -146,17 +146,6 @@ class TreeWriter:
 
 def _bytes(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-
-
-def _phases(logged: Logged) -> str:
-    """Return the broker's own times, and who asked."""
-    times = {
-        "queue": logged.queue_ns, "local": logged.local_ns, "remote": logged.remote_ns,
-        "response queue": logged.response_queue_ns, "send": logged.send_ns, "throttle": logged.throttle_ns,
-    }  # fmt: skip
-    texts = [f"{name} {duration(time)}" for name, time in times.items() if time is not None]
-    names = [printable(text) for text in (logged.listener, logged.security_protocol) if text]
-    return "  ".join([*texts, *names])
 
 
 def _place(side: str, row: Row, captured: Frame) -> str:

@@ -40,6 +40,7 @@ _SHARED = ("kind", "client_id", "api_key", "api", "api_version", "state", "close
 _OF_FRAMES = ("packets.first", "packets.last", "time", "time_ns", "end_time_ns", "bytes")
 _OF_REQUESTS = (*(f"request.{part}" for part in _OF_FRAMES), CLOCK)
 _OF_RESPONSES = ("latency_ns", DURATION, *(f"response.{part}" for part in _OF_FRAMES))
+_SIZES = ("request.bytes", "response.bytes")
 _OPEN = ("number", "exchange", "correlation_id", *_OF_REQUESTS, *_OF_RESPONSES)
 TYPES = {field.name: field.type for field in LISTED_FIELDS}
 _OF_FILES = tuple(f"{side}.{part}" for side in ("request", "response")
@@ -87,6 +88,7 @@ class RowWriter(FilledLines):
         if names is None:
             return None
         row, is_silent = self._shared.numbered(exchange, 0), exchange.response is None
+        is_unsized = exchange.logged is not None
         parts: list[LinePart] = []
         connections, bodies = count(), count()
         for at, name in enumerate(names):
@@ -95,7 +97,10 @@ class RowWriter(FilledLines):
                 parts.append((OF_CONNECTION, next(connections), 0, 0))
             elif name in _OF_BODIES:
                 parts.append((OF_BODIES, next(bodies), 0, 0))
-            elif first in _SHARED or name in _OF_FILES or (is_silent and name in _OF_RESPONSES):
+            elif (
+                first in _SHARED or name in _OF_FILES
+                or (is_silent and name in _OF_RESPONSES) or (is_unsized and name in _SIZES)
+            ):  # fmt: skip
                 parts.append(form.cell(at, row))
             elif name in _OPEN:
                 room = form.room(at, row)

@@ -10,6 +10,7 @@ from kdissect.decoders.generated.summary import NO_SUMMARY, Summarizer, Summary
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.engine.exchange_log import log_columns as columns
 from kdissect.engine.exchange_log.log_columns import Anomalies, Batch, Interned, new_columns
+from kdissect.engine.exchange_log.logged_frames import spooled
 from kdissect.engine.exchange_rows import has_anomalies, union
 from kdissect.model.frame import Frame
 from kdissect.model.native import is_compiled, native
@@ -187,7 +188,7 @@ class LogWriter:
         if self._put is None:
             return None
         can_read_again = self._can_read_again(frame.first_ref >> FILE_SHIFT)
-        return None if can_read_again and exchange.connection.tls is None else self._put(frame.data)
+        return None if can_read_again and exchange.connection.tls is None else self._put(spooled(frame))
 
     def _frames(self, exchange: Exchange, row: int) -> int:
         request, response = exchange.request, exchange.response

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple, Protocol
 
-from kdissect.model.frame import Frame
+from kdissect.model.frame import Frame, logged_of
+from kdissect.model.packets.logged import Logged
 from kdissect.session.info import ConnectionInfo
 
 
@@ -36,12 +37,14 @@ class Span(NamedTuple):
 class Found(NamedTuple):
     """A frame's content without its size prefix; `spans` are its packets, if known.
 
-    `why` is the reason of a failure, with empty `data`.
+    `why` is the reason of a failure, with empty `data`. `logged` is the request log line that it was built
+    from.
     """
 
     data: bytes
     spans: tuple[Span, ...] = ()
     why: str = ""
+    logged: Logged | None = None
 
 
 class FrameStore(Protocol):
@@ -81,8 +84,32 @@ class LoggedFrame(Frame):
         return self.found.data
 
     @property
+    def logged(self) -> Logged | None:  # type: ignore[override]
+        """The request log line of the frame. None if it was captured."""
+        return None if self.want.connection.logged is None else self.found.logged
+
+    @property
+    def bytes_on_wire(self) -> int | None:
+        """Bytes of the frame in the TCP stream; None if not known."""
+        return None if self.want.connection.logged is not None else super().bytes_on_wire
+
+    @property
     def is_cut(self) -> bool:
         """Whether bytes of the frame are missing, from the capture or since."""
         if self.want.captured < self.size:
             return True
         return self._found is not None and bool(self._found.why)
+
+
+def spooled(frame: Frame) -> bytes:
+    """Return the content that a spool stores for a frame: the comment of its request log line comes first."""
+    logged = frame.logged
+    return frame.data if logged is None else b"%b\n%b" % (logged.comment().encode(), frame.data)
+
+
+def unspooled(found: Found, connection: ConnectionInfo) -> Found:
+    """Return a frame of a connection that a spool stored."""
+    if connection.logged is None or found.why:
+        return found
+    comment, _, data = found.data.partition(b"\n")
+    return Found(data, logged=logged_of(comment))

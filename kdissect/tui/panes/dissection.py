@@ -16,8 +16,9 @@ from kdissect.engine.secrets.patches import FILLER
 from kdissect.engine.secrets.secret_bytes import secret_patches
 from kdissect.engine.times import rfc3339
 from kdissect.model.frame import Frame
-from kdissect.model.packets.packet import ref_number
+from kdissect.model.packets.packet import ref_number, span_text
 from kdissect.model.wording import plural
+from kdissect.report.broker_times import broker_times
 from kdissect.report.quantities import duration
 from kdissect.session.exchange import Exchange, exchange_text
 from kdissect.session.info import ConnectionInfo
@@ -153,6 +154,9 @@ class Dissected:
             ("state", exchange.state.replace("_", " ")),
             ("latency", "" if exchange.latency_ns is None else duration(exchange.latency_ns)),
         ]
+        logged = exchange.logged
+        if logged is not None:
+            facts += [("broker", broker_times(logged)), ("not in the log", "records, sizes of frames, packets")]
         root.is_open = bool(log.codes(row)) or has_anomalies(exchange)
         lines = [Item(f"! {code}", safe(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
         if has_anomalies(exchange):
@@ -285,6 +289,8 @@ def open_lines(items: list[Item]) -> Iterator[Item]:
 
 
 def _about(frame: Frame) -> str:
+    if frame.logged is not None:
+        return f"{span_text(frame.first_ref, frame.last_ref)}, {rfc3339(frame.time_ns)[11:29]}"
     first, last = ref_number(frame.first_ref), ref_number(frame.last_ref)
     packets = f"packet {first}" if first == last else f"packets {first} to {last}"
     cut = "" if not frame.is_cut else ", captured in part"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kdissect.capture.resume import START, packets_behind
 from kdissect.engine.exchange_log.locate_frame import Refinder
-from kdissect.engine.exchange_log.logged_frames import Found, Want
+from kdissect.engine.exchange_log.logged_frames import Found, Want, unspooled
 from kdissect.model.errors import CaptureError
 from kdissect.model.packets.packet import NUMBER_MASK, PlainPacket, ref_file
 from kdissect.tui.processes.spool import SpoolReader
@@ -50,7 +50,9 @@ class Frames:
 
     def _find(self, want: Want) -> Found:
         if want.is_kept:
-            return Found(b"", (), "it was dropped") if self._spool is None else self._spool.get(want.mark)
+            if self._spool is None:
+                return Found(b"", (), "it was dropped")
+            return unspooled(self._spool.get(want.mark), want.connection)
         refinder = Refinder(want)
         try:
             for packets in self._packets(want):

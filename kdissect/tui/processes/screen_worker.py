@@ -223,7 +223,8 @@ class Worker:
             self._writer.connection(event.connection)
 
     def _can_read_again(self, file: int) -> bool:
-        return self._dissection.captures.files[file].can_resume
+        found = self._dissection.captures.files[file]
+        return found.can_resume and not found.is_request_log
 
     def _note_points(self) -> None:
         for file in self._dissection.captures.files:

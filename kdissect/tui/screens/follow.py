@@ -70,17 +70,18 @@ def _title(log: ExchangeLog, message: StreamMessage) -> Line:
     row, side = message
     is_request = side == "request"
     arrow = "client >>>" if is_request else "<<< broker"
-    size = log.bytes_on_wire(row, side) or 0
+    size = log.bytes_on_wire(row, side)
     time = rfc3339(log.columns[f"{side}_time"][row])[11:26]
     latency = log.latency_ns(row)
     behind = ""
     if not is_request and latency is not None:
         behind = f"  after {duration(latency)}"
+    length = "" if size is None else f"  {plural(size, 'byte')}"
     outcome = Cell("") if is_request else _errors(log, row)
     return (
         (f"{arrow}  ", side),
         (f"#{row + 1}  {time}  ", "dim"),
-        (f"{_api(log, row)} {side}  {plural(size, 'byte')}{behind}", "bold"),
+        (f"{_api(log, row)} {side}{length}{behind}", "bold"),
         (f"  {outcome.text}" if outcome.text else "", outcome.style),
     )
 

@@ -86,6 +86,8 @@ class SaveScreen(ModalScreen[None]):
         """Return the reason not to write there, or an empty text."""
         if not path or len(self._rows) > MOST:
             return "a path is needed" if not path else "there are too many"
+        if any(info.logged is not None for info in self._session.log.connections):
+            return "a request log has no packets"
         target = Path(path).expanduser()
         if any(_is_same(target, one) for one in self._session.progress.file_names):
             return "that is one of the captures that are open"

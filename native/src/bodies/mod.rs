@@ -3,7 +3,6 @@
 pub mod body_text;
 pub mod canonical_body;
 pub mod guards;
-pub mod logged_body;
 pub mod partition_rows;
 pub mod plan;
 pub mod protobuf;

@@ -24,6 +24,8 @@ const MOST_KEPT: usize = 256;
 
 /// Number of readers created so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
+/// The number of none, of a frame whose partitions are Python's.
+const WITHHELD: u64 = u64::MAX;
 
 /// Purpose of a field.
 #[derive(Clone, Copy, PartialEq)]
@@ -206,6 +208,13 @@ impl Body<'_> {
 }
 
 impl ReadOnce {
+    /// That of a frame whose partitions are Python's.
+    pub fn withheld() -> ReadOnce {
+        let once = ReadOnce::default();
+        once.keep(WITHHELD, Read::IsPythons);
+        once
+    }
+
     /// Store the first result, and return its contents, if it has some.
     fn keep(&self, reader: u64, read: Read) -> Option<&Found> {
         self.0.get_or_init(|| Box::new((reader, read))).1.found()
@@ -317,6 +326,7 @@ impl PartitionRows {
     /// Reads a body like `read`, but reuses the earlier result in `once`.
     pub fn read_once<'a>(&self, once: &'a ReadOnce, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
         match once.0.get() {
+            Some(known) if known.0 == WITHHELD => return None,
             Some(known) if known.0 == self.number => match &known.1 {
                 Read::Found(found) => return found.body(data),
                 Read::IsPythons => return None,

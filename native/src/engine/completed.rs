@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyInt};
 use crate::bodies::partition_rows::{Body, Found, PartitionRows, ReadOnce};
 use crate::engine::kind::Kind;
 use crate::engine::shared::{CountedRows, Engine};
+use crate::request_log::line_comment::LineComment;
 
 /// The position of a frame in its capture: packets and times of its first and last bytes.
 #[derive(Clone, Copy)]
@@ -28,17 +29,28 @@ pub struct Content {
     pub data: Py<PyBytes>,
     pub body: usize,
     pub span: Span,
+    /// The comment of the request log line that it was built from (`line_comment.rs`).
+    pub line: Option<Py<PyBytes>>,
     /// Its partitions, once they were read.
     pub read: ReadOnce,
 }
 
 impl Content {
     pub fn new(data: Py<PyBytes>, body: usize, span: Span) -> Content {
-        Content { data, body, span, read: ReadOnce::default() }
+        Content { data, body, span, line: None, read: ReadOnce::default() }
+    }
+
+    /// A frame that was built from a line of a request log. It has no records, so that its partitions are Python's.
+    pub fn of_line(data: Py<PyBytes>, body: usize, span: Span, line: Py<PyBytes>) -> Content {
+        Content { data, body, span, line: Some(line), read: ReadOnce::withheld() }
     }
 
     fn kept(&self, py: Python<'_>) -> Content {
-        Content::new(self.data.clone_ref(py), self.body, self.span)
+        let data = self.data.clone_ref(py);
+        match &self.line {
+            Some(line) => Content::of_line(data, self.body, self.span, line.clone_ref(py)),
+            None => Content::new(data, self.body, self.span),
+        }
     }
 
     /// The stored contents of its partitions; None without them.
@@ -49,6 +61,13 @@ impl Content {
     /// Its partitions; None if it is Python's.
     pub fn partitions<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
         rows.read_once(&self.read, self.data.as_bytes(py), self.body)
+    }
+
+    /// The partitions of one that was built from a line, whose records are missing.
+    pub fn partitions_of_line<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
+        let mut body = rows.read(self.data.as_bytes(py), self.body)?;
+        body.rows.to_mut().iter_mut().for_each(|row| row.records = None);
+        Some(body)
     }
 
     /// The bytes after the header.
@@ -130,6 +149,7 @@ impl Row {
                 self.trips.client,
                 self.trips.broker,
             ),
+            content.line.as_ref().map(|line| (line, response.and_then(|content| content.line.as_ref()))),
         );
         engine.exchange_of.bind(py).call1(arguments)
     }
@@ -154,6 +174,16 @@ impl Row {
         let Some(response) = &self.response else { return 0 };
         let until = self.answered_before.min(response.span.first_time);
         until.saturating_sub(self.request.content.span.last_time).max(0)
+    }
+
+    /// Whether it was built from a line of a request log: sizes are not known, and records are missing.
+    pub fn is_logged(&self) -> bool {
+        self.request.content.line.is_some()
+    }
+
+    /// The phase of its line in which the broker waited; None without a line that has all phases.
+    pub fn remote(&self, py: Python<'_>) -> Option<i64> {
+        LineComment::of(self.request.content.line.as_ref()?.as_bytes(py))?.remote()
     }
 
     /// Bytes of its frames.

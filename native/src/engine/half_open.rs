@@ -11,12 +11,13 @@ use crate::engine::completed::NEVER;
 use crate::engine::counts::Counts;
 use crate::engine::framing::Framing;
 use crate::engine::held::Held;
-use crate::engine::lent::{Direction, Lent, Segment, Turn, Work};
+use crate::engine::lent::{Direction, Lent, Line, Segment, Turn, Work};
 use crate::engine::shared::{Engine, First};
 use crate::engine::stream::Stream;
 use crate::engine::talk::Talk;
 use crate::flow::Flow;
 use crate::headers::{ACK, CONTROL, DSACK, ENDS, SYN};
+use crate::request_log::line_comment::LineComment;
 
 /// Sizes of the `struct` formats `>qQqQIIBHi` and `>qQIIBHi`: `kdissect.engine.half_open`.
 const FIRST: usize = 47;
@@ -61,6 +62,8 @@ pub struct Beginning {
     key: Py<PyBytes>,
     handshake: Py<PyBytes>,
     first: Arc<First>,
+    /// The comment of its first line, if it is of a request log.
+    line: Option<Py<PyBytes>>,
 }
 
 /// A packet of a handshake.
@@ -139,7 +142,40 @@ impl Syns {
             return Ok(Handshake::Unusual);
         }
         let (key, handshake) = (key.unbind(), half.unbind());
-        Ok(Handshake::Begins(Box::new(Beginning { lent, key, handshake, first })))
+        Ok(Handshake::Begins(Box::new(Beginning { lent, key, handshake, first, line: None })))
+    }
+
+    /// Take a segment built from a line of a request log, of a flow that is not native-owned.
+    pub fn take_logged(
+        &self,
+        py: Python<'_>,
+        flow: &Flow<'_>,
+        (segment, line): (&Segment<'_>, &LineComment<'_>),
+        latest_ns: Option<i64>,
+        work: &mut Work,
+    ) -> PyResult<Handshake> {
+        let (flows, key) = (self.flows.bind(py), PyBytes::new(py, flow.key()));
+        let is_known = flows.contains(&key)? || flows.contains(PyBytes::new(py, &flow.reverse()))?;
+        let has_room = self.counts.get().connections() < self.most;
+        if self.begin.is_none() || is_known || !has_room || latest_ns.is_some_and(i64::is_negative) {
+            return Ok(Handshake::Unusual);
+        }
+        let engine = self.engine.get();
+        let Some(first) = engine.first(py, segment.packet.payload)? else { return Ok(Handshake::Unusual) };
+        let comment = PyBytes::new(py, line.whole).unbind();
+        let streams = [Stream::from_middle(segment.seq), Stream::from_middle(segment.ack)];
+        let mut lent = beginning(py, streams, &first, segment.packet.time_ns);
+        lent.line = Some(Line::of(comment.clone_ref(py)));
+        let turn = lent.take_logged(py, engine, 0, (segment, line), work)?;
+        lent.talk.begins = false;
+        if !matches!(turn, Turn::Taken) {
+            return Ok(Handshake::Unusual);
+        }
+        self.counts.get().open();
+        let place = (latest_ns.unwrap_or(0), if latest_ns.is_some() { segment.packet.reference } else { 0 });
+        let handshake = PyBytes::new(py, &packed(segment, Some(place))).unbind();
+        let line = Some(comment);
+        Ok(Handshake::Begins(Box::new(Beginning { lent, key: key.unbind(), handshake, first, line })))
     }
 
     /// Store a SYN of a new flow.
@@ -171,7 +207,7 @@ impl Beginning {
     /// Inform Python, and return its place. `at` is the latest time of all packets so far, if it is
     /// needed, and the reference of the packet.
     pub fn of_python(&self, py: Python<'_>, begin: &Py<PyAny>, at: (Option<i64>, i64)) -> PyResult<Py<Held>> {
-        begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1))?.extract(py)
+        begin.call1(py, (&self.key, &self.handshake, &self.first.told, at.0, at.1, &self.line))?.extract(py)
     }
 }
 
@@ -214,6 +250,11 @@ fn lent_of(py: Python<'_>, packets: &[Packed], first: &First) -> Option<Lent> {
         client.packets += 1;
         last_time_ns = third.time_ns;
     }
+    Some(beginning(py, [client, broker], first, last_time_ns))
+}
+
+/// A connection before its first request, with the streams of client and broker.
+fn beginning(py: Python<'_>, streams: [Stream; 2], first: &First, last_time_ns: i64) -> Lent {
     let framing = || Some(Framing { under_way: None, stub: [].into(), first: (0, 0) });
     let talk = Talk {
         next: 0,
@@ -230,9 +271,8 @@ fn lent_of(py: Python<'_>, packets: &[Packed], first: &First) -> Option<Lent> {
         answered_ns: NEVER,
         begins: true,
     };
-    let directions =
-        [Direction { stream: client, framing: framing() }, Direction { stream: broker, framing: framing() }];
-    Some(Lent { directions, client: 0, talk, last_time_ns, taken: 0, can_end: true, reset_by: None })
+    let directions = streams.map(|stream| Direction { stream, framing: framing() });
+    Lent { directions, client: 0, talk, last_time_ns, taken: 0, can_end: true, reset_by: None, line: None }
 }
 
 /// A packet in Python's packed form, with its place in the order of all if it is the first one.

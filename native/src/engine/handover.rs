@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyList};
 use crate::engine::completed::{Content, FrameRow, Request, Span};
 use crate::engine::framing::{Framing, UnderWay, NO_FRAME};
 use crate::engine::kind::{number, pair};
-use crate::engine::lent::{Direction, Lent};
+use crate::engine::lent::{Direction, Lent, Line};
 use crate::engine::shared::Engine;
 use crate::engine::stream::{AckState, AckTimes, Delivered, Recent, Stream};
 use crate::engine::talk::Talk;
@@ -21,7 +21,8 @@ type StreamState<'py> = (i64, i64, u32, i64, i64, i32, i64, Vec<DeliveredRow<'py
 type FramingState<'py> =
     (i64, i64, i64, i64, Bound<'py, PyList>, Bound<'py, PyBytes>, (i64, i64), (i64, i64));
 /// `kdissect.session.pairing.WaitingRow`.
-type WaitingRow<'py> = (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool);
+type WaitingRow<'py> =
+    (i64, i16, i16, i32, Bound<'py, PyAny>, FrameRow<'py>, usize, bool, Option<Bound<'py, PyBytes>>);
 /// `kdissect.session.pairing.PairingState`.
 type PairingState<'py> = (Vec<WaitingRow<'py>>, Vec<i64>, Vec<i32>, i64, Option<i32>);
 /// `kdissect.session.conversation.ConversationState`.
@@ -31,21 +32,24 @@ type ConversationState<'py> =
 type EndState = (bool, Option<(i64, i64)>, u32);
 /// `kdissect.session.handover.Ends`.
 pub type Ends = ([EndState; 2], Option<(usize, i64, i64)>);
-/// Direction of the client, time of the last packet, both streams, both readers, the conversation.
+/// Direction of the client, time of the last packet, both streams, both readers, the conversation, the comment of the
+/// last line of a request log.
 pub type HeldState<'py> = (
     usize,
     i64,
     (StreamState<'py>, StreamState<'py>),
     (Option<FramingState<'py>>, Option<FramingState<'py>>),
     ConversationState<'py>,
+    Option<Bound<'py, PyBytes>>,
 );
 
 impl Lent {
     pub fn of(py: Python<'_>, engine: &Engine, state: HeldState<'_>, can_end: bool) -> PyResult<Lent> {
-        let (client, last_time_ns, streams, framings, conversation) = state;
+        let (client, last_time_ns, streams, framings, conversation, line) = state;
         let directions = [direction_of(streams.0, framings.0), direction_of(streams.1, framings.1)];
         let talk = talk_of(py, engine, conversation)?;
-        Ok(Lent { directions, client, talk, last_time_ns, taken: 0, can_end, reset_by: None })
+        let line = line.map(|comment| Line::of(comment.unbind()));
+        Ok(Lent { directions, client, talk, last_time_ns, taken: 0, can_end, reset_by: None, line })
     }
 
     /// How its directions ended.
@@ -62,7 +66,8 @@ impl Lent {
         let framings =
             (first.framing.map(|of| framing_state(py, of)), second.framing.map(|of| framing_state(py, of)));
         let streams = (stream_state(py, first.stream), stream_state(py, second.stream));
-        Ok((self.client, self.last_time_ns, streams, framings, talk_state(py, self.talk)?))
+        let line = self.line.map(|line| line.comment().bind(py).clone());
+        Ok((self.client, self.last_time_ns, streams, framings, talk_state(py, self.talk)?, line))
     }
 }
 
@@ -130,7 +135,7 @@ fn talk_of(py: Python<'_>, engine: &Engine, state: ConversationState<'_>) -> PyR
 }
 
 fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<Request> {
-    let (ordinal, api_key, version, id, client_id, frame, body, is_silent) = row;
+    let (ordinal, api_key, version, id, client_id, frame, body, is_silent, line) = row;
     let (data, _, first_ref, last_ref, first_time, last_time) = frame;
     let span = Span {
         first_ref: first_ref.extract()?,
@@ -138,7 +143,10 @@ fn request_of(py: Python<'_>, engine: &Engine, row: WaitingRow<'_>) -> PyResult<
         first_time: first_time.extract()?,
         last_time: last_time.extract()?,
     };
-    let content = Content::new(data.unbind(), body, span);
+    let content = match line {
+        Some(line) => Content::of_line(data.unbind(), body, span, line.unbind()),
+        None => Content::new(data.unbind(), body, span),
+    };
     let kind = engine.kind_of(py, number(api_key, version))?;
     Ok(Request { ordinal, kind, id, client_id: client_id.unbind(), content, is_silent })
 }
@@ -154,5 +162,6 @@ fn talk_state<'py>(py: Python<'py>, of: Talk) -> PyResult<ConversationState<'py>
 fn waiting_row<'py>(py: Python<'py>, request: Request) -> PyResult<WaitingRow<'py>> {
     let Request { ordinal, kind, id, client_id, content, is_silent } = request;
     let (body, client_id) = (content.body, client_id.into_bound(py));
-    Ok((ordinal, kind.api_key, kind.version, id, client_id, content.row(py), body, is_silent))
+    let line = content.line.as_ref().map(|line| line.bind(py).clone());
+    Ok((ordinal, kind.api_key, kind.version, id, client_id, content.row(py), body, is_silent, line))
 }

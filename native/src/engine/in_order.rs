@@ -14,10 +14,13 @@ use crate::engine::news::{has_news, read_news};
 use crate::engine::sets::Sets;
 use crate::headers::{Packet, Whole};
 use crate::places::{Place, FILE_SHIFT};
+use crate::request_log::line_comment::{of_packet, LineComment, LINK_TYPE};
 use crate::runs::PacketRuns;
 
 /// The index of none.
 const NO_FILE: i64 = -1;
+/// The bits of a link type without the mark of comments.
+const LINK_TYPES: u32 = 0xFFFF;
 
 /// Yields the exchanges that packets complete, in blocks, before it takes a packet that could
 /// change their connections, and a list of events for each packet that is for Python.
@@ -311,16 +314,20 @@ impl Block<'_> {
         if stands.latest_ns > self.until_ns || (is_placed && stands.latest_ns == i64::MAX) {
             return Ok(Taken::Unusual);
         }
-        let Some(packet) = Packet::read(self.data, place.start, place.end, place.link_type) else {
-            return Ok(Taken::Unusual);
+        let is_logged = place.link_type == LINK_TYPE;
+        let logged = if is_logged { of_packet(self.data, place) } else { None };
+        let found = match &logged {
+            Some((at, _)) => Packet::read(self.data, at.start, at.end, LINK_TYPE & LINK_TYPES),
+            None => Packet::read(self.data, place.start, place.end, place.link_type),
         };
+        let Some(packet) = found else { return Ok(Taken::Unusual) };
         let Some(whole) = packet.whole() else { return Ok(Taken::Unusual) };
         let Some(payload) = self.data.get(whole.begin..whole.end) else { return Ok(Taken::Unusual) };
         let Whole { seq, ack, flags, window, .. } = whole;
         let packet_of = framing::Packet { payload, reference: stands.reference, time_ns: place.time_ns };
         let segment = Segment { seq, ack, flags, window, ip_id: packet.ip_id, packet: packet_of };
         if let Some((held, is_turned)) = self.flows.get(&packet.flow) {
-            return give(py, held, is_turned, &segment, work);
+            return give(py, held, is_turned, (&segment, logged.as_ref().map(|(_, line)| line)), work);
         }
         let is_passed = self.others.is_some_and(|others| others.by_flow.get(&packet.flow).is_some());
         if is_passed && !packet.is_syn() {
@@ -330,7 +337,12 @@ impl Block<'_> {
         let Some(syns) = self.syns else { return Ok(Taken::Unusual) };
         let flags = packet.flags(self.data, &whole);
         let segment = Segment { flags, ..segment };
-        Ok(match syns.take(py, &packet.flow, &segment, opened_at, work)? {
+        let taken = match &logged {
+            Some((_, line)) => syns.take_logged(py, &packet.flow, (&segment, line), opened_at, work)?,
+            None if is_logged => Handshake::Unusual,
+            None => syns.take(py, &packet.flow, &segment, opened_at, work)?,
+        };
+        Ok(match taken {
             Handshake::Unusual => Taken::Unusual,
             Handshake::Done => Taken::Done,
             Handshake::Begins(beginning) => Taken::Begins(beginning),
@@ -342,15 +354,17 @@ fn give(
     py: Python<'_>,
     held: &Py<Held>,
     is_turned: bool,
-    segment: &Segment<'_>,
+    (segment, line): (&Segment<'_>, Option<&LineComment<'_>>),
     work: &mut Work,
 ) -> PyResult<Taken> {
     let mut there = held.bind(py).try_borrow_mut()?;
     let there = &mut *there;
     let direction = usize::from(is_turned != there.is_turned);
-    let turn = match &mut there.lent {
-        Some(lent) => lent.take(py, there.engine.get(), direction, segment, work)?,
-        None => Turn::Unusual,
+    let engine = there.engine.get();
+    let turn = match (&mut there.lent, line) {
+        (Some(lent), Some(line)) => lent.take_logged(py, engine, direction, (segment, line), work)?,
+        (Some(lent), None) => lent.take(py, engine, direction, segment, work)?,
+        (None, _) => Turn::Unusual,
     };
     Ok(match turn {
         Turn::Unusual => Taken::Unusual,

@@ -1,13 +1,16 @@
 //! State of a native-owned connection, and a segment's changes of it.
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::engine::completed::{Content, Row, Trips};
+use crate::engine::completed::{Content, Row, Span, Trips};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::shared::{Engine, Note, Over};
 use crate::engine::stream::Stream;
 use crate::engine::talk::{Talk, Told};
 use crate::headers::{ACK, CONTROL, FIN, RST};
+use crate::places::FILE_SHIFT;
+use crate::request_log::line_comment::LineComment;
 
 /// State of a native-owned connection.
 pub struct Lent {
@@ -21,6 +24,54 @@ pub struct Lent {
     pub can_end: bool,
     /// Direction, time and reference of the RST that ended it.
     pub reset_by: Option<(usize, i64, i64)>,
+    /// The line that its last packet was built from; None for a captured connection.
+    pub line: Option<Line>,
+}
+
+/// A line of a request log.
+pub struct Line {
+    comment: Py<PyBytes>,
+    /// `kdissect.model.packets.packet.line_ref` of its number, in file 0.
+    reference: i64,
+}
+
+/// The bit of a reference that says that the number is that of a line.
+const LINE_BIT: i64 = 1 << (FILE_SHIFT - 1);
+
+impl Line {
+    pub fn of(comment: Py<PyBytes>) -> Line {
+        Line { comment, reference: 0 }
+    }
+
+    pub fn comment(&self) -> &Py<PyBytes> {
+        &self.comment
+    }
+
+    /// Go on to a line; false, without any change, for one of another connection. Other facts about the connection are
+    /// noted.
+    fn go_on(&mut self, py: Python<'_>, next: &LineComment<'_>, notes: &mut Vec<Note>) -> bool {
+        let before = self.comment.as_bytes(py);
+        if before != next.whole {
+            let Some(known) = LineComment::of(before) else { return false };
+            if known.connection != next.connection {
+                return false;
+            }
+            let comment = PyBytes::new(py, next.whole).unbind();
+            if known.texts != next.texts {
+                notes.push(Note::Line(comment.clone_ref(py)));
+            }
+            self.comment = comment;
+        }
+        self.reference = LINE_BIT | next.line & (LINE_BIT - 1);
+        true
+    }
+
+    /// The content of a frame whose last packet was built from it.
+    fn content(&self, py: Python<'_>, data: Py<PyBytes>, span: Span) -> Content {
+        let reference = span.last_ref >> FILE_SHIFT << FILE_SHIFT | self.reference;
+        let span = Span { first_ref: reference, last_ref: reference, ..span };
+        Content::of_line(data, 0, span, self.comment.clone_ref(py))
+    }
 }
 
 pub struct Direction {
@@ -80,8 +131,41 @@ impl Direction {
 }
 
 impl Lent {
-    /// Take a segment.
+    /// Take a segment built from a line of a request log, as the next one of its direction.
+    pub fn take_logged(
+        &mut self,
+        py: Python<'_>,
+        engine: &Engine,
+        direction: usize,
+        (segment, line): (&Segment<'_>, &LineComment<'_>),
+        work: &mut Work,
+    ) -> PyResult<Turn> {
+        if !self.line.as_mut().is_some_and(|known| known.go_on(py, line, &mut work.notes)) {
+            return Ok(Turn::Unusual);
+        }
+        let [first, second] = &self.directions;
+        let (mine, peer) = if direction == 0 { (first, second) } else { (second, first) };
+        let next = |stream: &Stream, number: u32| u32::try_from(stream.next_seq).unwrap_or(number);
+        let (seq, ack) = (next(&mine.stream, segment.seq), next(&peer.stream, segment.ack));
+        self.take_next(py, engine, direction, &Segment { seq, ack, ..*segment }, work)
+    }
+
+    /// Take a captured segment.
     pub fn take(
+        &mut self,
+        py: Python<'_>,
+        engine: &Engine,
+        direction: usize,
+        segment: &Segment<'_>,
+        work: &mut Work,
+    ) -> PyResult<Turn> {
+        if self.line.is_some() {
+            return Ok(Turn::Unusual);
+        }
+        self.take_next(py, engine, direction, segment, work)
+    }
+
+    fn take_next(
         &mut self,
         py: Python<'_>,
         engine: &Engine,
@@ -144,7 +228,10 @@ impl Lent {
                 }
                 for (piece, told) in work.pieces.iter().zip(work.told.drain(..)) {
                     let data = cuts.bytes(py, packet.payload, piece).unbind();
-                    let content = Content::new(data, 0, piece.span);
+                    let content = match &self.line {
+                        Some(line) => line.content(py, data, piece.span),
+                        None => Content::new(data, 0, piece.span),
+                    };
                     self.talk.take(py, engine, told, content, &mut work.rows, &mut work.met);
                 }
                 work.notes.extend(work.met.drain(..).map(Note::Met));

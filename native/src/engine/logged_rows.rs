@@ -218,6 +218,9 @@ impl LoggedRows {
     /// False, without adding it, for a row that is Python's.
     fn add(&mut self, py: Python<'_>, row: &Row, number: usize, info: &Py<PyAny>) -> PyResult<bool> {
         let request = &row.request;
+        if row.is_logged() {
+            return Ok(false);
+        }
         let Some((errors, topics, topic_ids)) = self.facts(py, row)? else { return Ok(false) };
         let connection = match self.connections.get(number) {
             Some(Some(known)) => *known,

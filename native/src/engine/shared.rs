@@ -68,6 +68,8 @@ pub struct First {
 pub enum Note {
     /// The number of a kind that its requests did not have before.
     Met(u32),
+    /// The comment of a request log line that says something else about it.
+    Line(Py<PyBytes>),
     Over(Over),
 }
 
@@ -91,6 +93,7 @@ pub struct Engine {
     pub exchange_of: Py<PyAny>,
     count: Py<PyAny>,
     met: Py<PyAny>,
+    line: Py<PyAny>,
     over: Py<PyAny>,
     first_of: Py<PyAny>,
     number_of_news: Py<PyAny>,
@@ -105,6 +108,7 @@ impl Engine {
     /// request that no longer waits, to an exchange. `count` receives connections, each with its
     /// numbers of answered requests and of requests without a response, before these are exchanges.
     /// `met` receives a connection, an API key and a version that its requests did not have before.
+    /// `line` receives a connection and the comment of a request log line about it.
     /// `over` receives a connection that ended, the time of its last packet, which direction ended
     /// it first, whether with RST, and when. `first_of` returns the facts from the first payload of
     /// a connection about its client (`FirstRow`), None if Python must read it. `news` are
@@ -118,6 +122,7 @@ impl Engine {
         exchange_of: Py<PyAny>,
         count: Py<PyAny>,
         met: Py<PyAny>,
+        line: Py<PyAny>,
         over: Py<PyAny>,
         first_of: Py<PyAny>,
         news: (Py<PyAny>, Py<PyAny>),
@@ -131,6 +136,7 @@ impl Engine {
             exchange_of,
             count,
             met,
+            line,
             over,
             first_of,
             number_of_news,
@@ -158,6 +164,7 @@ impl Engine {
                 let (api_key, version) = pair(*number);
                 self.met.call1(py, (info, api_key, version))
             }
+            Note::Line(comment) => self.line.call1(py, (info, comment)),
             Note::Over(Over { last_ns, direction, is_reset, at_ns }) => {
                 self.over.call1(py, (info, last_ns, direction, is_reset, at_ns))
             }

@@ -189,6 +189,22 @@ impl Stream {
         }
     }
 
+    /// A stream whose next byte has this number, and whose beginning was not seen.
+    pub fn from_middle(next_seq: u32) -> Stream {
+        Stream {
+            next_seq: next_seq.into(),
+            offset: 0,
+            packets: 0,
+            trim_at: 2 * BYTES,
+            start_seq: -1,
+            syn_id: 0,
+            syn_time_ns: NEVER,
+            recent: Recent::default(),
+            acks: AckTimes::new(),
+            end: None,
+        }
+    }
+
     /// No more bytes.
     pub fn finish(&mut self, fin: Option<(i64, i64)>) {
         self.next_seq = -1;

@@ -649,12 +649,17 @@ fn latency(row: &Row) -> Option<i64> {
 /// Needed facts about partitions; Some(None) without any, None if a body is Python's.
 fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<'a>>> {
     let Some((ask, answer)) = &plan.rows else { return Some(None) };
-    let asked = row.request.content.partitions(py, ask.get())?;
+    let is_produce = plan.produces.is_some() || plan.carriage.as_ref().is_some_and(|row| row.0);
+    let partitions = |content: &'a Content, rows: &PartitionRows| match content.line {
+        Some(_) if is_produce => None,
+        Some(_) => content.partitions_of_line(py, rows),
+        None => content.partitions(py, rows),
+    };
+    let asked = partitions(&row.request.content, ask.get())?;
     let answered = match &row.response {
-        Some(content) => Some(content.partitions(py, answer.get())?),
+        Some(content) => Some(partitions(content, answer.get())?),
         None => None,
     };
-    let is_produce = plan.produces.is_some() || plan.carriage.as_ref().is_some_and(|row| row.0);
     let batches = match (&answered, is_produce) {
         (_, true) => batches_of(row.request.content.data.as_bytes(py), &asked)?,
         (Some(answered), false)

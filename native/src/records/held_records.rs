@@ -197,7 +197,7 @@ impl HeldRecords {
     fn take_row(&mut self, block: &Bound<'_, ExchangeBlock>, at: usize) -> PyResult<u8> {
         let py = block.py();
         let block = block.borrow();
-        let Some(of) = block.row(at) else { return Ok(TAKEN) };
+        let Some(of) = block.row(at).filter(|of| !of.row.is_logged()) else { return Ok(TAKEN) };
         let kind = (of.row.request.kind.api_key, of.row.request.kind.version);
         self.learn(py, kind)?;
         let Some(Some(way)) = self.ways.get(&kind) else { return Ok(TAKEN) };

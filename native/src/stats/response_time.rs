@@ -200,11 +200,12 @@ impl<'a> Body<'a> {
 impl Room {
     /// The times of an exchange, whose errors are in `answer` then. Records high watermarks. None,
     /// without recording any, if a body does not fit. `in_line` is how long the request waited for
-    /// the response before.
+    /// the response before. `remote` is how long the broker waited, if a request log has that.
     pub fn times(
         &mut self,
         reading: &Reading,
         (request, response, in_line): (&Body<'_>, &Body<'_>, i64),
+        remote: Option<i64>,
         capture_set: u32,
         watermarks: &mut Watermarks,
     ) -> Option<Times> {
@@ -231,6 +232,14 @@ impl Room {
         let throttle = self.answer.throttle.max(0) * MS;
         let owed = if throttle != 0 && !reading.client_waits { throttle } else { 0 };
         let broker = (latency - in_line - owed).max(0);
+        if let Some(remote) = remote {
+            let wait = if fetch.is_some() { remote.min(latency) } else { 0 };
+            let poll = fetch.filter(|(_, has_offsets)| *has_offsets);
+            let poll = poll.map(|(fetch, _)| fetch.poll(between - in_line, self.answer.throttle));
+            let is_empty_early = poll.is_some_and(|poll| poll.is_empty_early());
+            self.bodies = bodies;
+            return Some(Times { latency, broker: Some(latency - wait), throttle, wait, is_empty_early });
+        }
         let Some((fetch, has_offsets)) = fetch else {
             self.bodies = bodies;
             let (broker, wait, is_empty_early) = (Some(broker), 0, false);

@@ -166,6 +166,7 @@ struct One<'a> {
     is_answered: bool,
     request_bytes: u64,
     response_bytes: u64,
+    is_unsized: bool,
     time_ns: i64,
     errors: &'a [i16],
     times: Option<&'a Times>,
@@ -194,6 +195,7 @@ struct Tally {
     empty_early: u64,
     request_bytes: u64,
     response_bytes: u64,
+    unsized_exchanges: u64,
     times_ns: Option<(i64, i64)>,
     latency: Distribution,
     broker: Distribution,
@@ -205,7 +207,7 @@ struct Tally {
 /// `kdissect.stats.traffic.TallyRow`.
 type TallyRow = (
     (u64, u64),
-    (u64, u64, u64, u64, u64),
+    [u64; 6],
     Option<(i64, i64)>,
     Vec<(i16, u64)>,
     [Option<DistributionRow>; 4],
@@ -230,6 +232,7 @@ impl Tally {
         self.states[usize::from(one.is_answered)] += 1;
         self.request_bytes += one.request_bytes;
         self.response_bytes += one.response_bytes;
+        self.unsized_exchanges += u64::from(one.is_unsized);
         let time_ns = one.time_ns;
         let (first, last) = self.times_ns.unwrap_or((time_ns, time_ns));
         self.times_ns = Some((first.min(time_ns), last.max(time_ns)));
@@ -259,9 +262,15 @@ impl Tally {
         if silent + answered == 0 {
             return None;
         }
-        let sums = (self.failed, self.unclear, self.empty_early, self.request_bytes, self.response_bytes);
-        (self.failed, self.unclear, self.empty_early) = (0, 0, 0);
-        (self.request_bytes, self.response_bytes) = (0, 0);
+        let sums = [
+            &mut self.failed,
+            &mut self.unclear,
+            &mut self.empty_early,
+            &mut self.request_bytes,
+            &mut self.response_bytes,
+            &mut self.unsized_exchanges,
+        ]
+        .map(std::mem::take);
         let errors = self.errors.iter_mut().map(|(error, count)| (*error, std::mem::take(count)));
         let errors = errors.filter(|(_, count)| *count > 0).collect();
         let rare = |of: &mut Option<Box<Distribution>>| of.take().and_then(|mut of| of.take());
@@ -587,7 +596,7 @@ impl TrafficCounter {
         let response = Body::of(response, bytes(py, &response.data));
         let mut watermarks = self.watermarks.bind(py).borrow_mut();
         let frames = (&request, &response, row.in_line());
-        self.room.times(reading, frames, capture_set, &mut watermarks).map(Some)
+        self.room.times(reading, frames, row.remote(py), capture_set, &mut watermarks).map(Some)
     }
 
     /// The groups of an exchange, and what is known of them, in `found`.
@@ -666,11 +675,13 @@ impl TrafficCounter {
         let bins = times.map_or([None; 4], |times| {
             [bin(times.latency), times.broker.and_then(bin), bin(times.throttle), bin(times.wait)]
         });
-        let size = |data: &Py<PyBytes>| bytes(py, data).len() as u64 + PREFIX;
+        let is_unsized = row.is_logged();
+        let size = |data: &Py<PyBytes>| if is_unsized { 0 } else { bytes(py, data).len() as u64 + PREFIX };
         let one = One {
             is_answered: row.response.is_some(),
             request_bytes: size(&row.request.content.data),
             response_bytes: row.response.as_ref().map_or(0, |content| size(&content.data)),
+            is_unsized,
             time_ns: row.request.content.span.first_time,
             errors: &self.room.answer.errors,
             times,

@@ -270,7 +270,7 @@ impl ExchangeTables {
     ) -> PyResult<bool> {
         let py = block.py();
         let rows = block.borrow();
-        let Some(of) = rows.row(at) else { return Ok(false) };
+        let Some(of) = rows.row(at).filter(|of| !of.row.is_logged()) else { return Ok(false) };
         let number = of.connection as usize;
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let loan = rows.loan(number);

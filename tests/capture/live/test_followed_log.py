@@ -108,6 +108,35 @@ def test_what_does_not_go_is_refused(settings: LiveSettings, why: str) -> None:
         open_live(settings)
 
 
+@pytest.mark.parametrize(
+    "options", [["-i", "log:x", "-i", "log:y"], ["-i", "log:x", "-w", "out.pcapng"], ["-i", "log:x", "-f", "tcp"]]
+)
+def test_options_that_contradict_a_log_are_wrong_usage(
+    options: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["live", *options]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "log:" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"a text without requests\n", "not a capture, but text"),
+        (b"[2026-11-28 00:46:11,461] DEBUG Completed request:{api_key=3} (kafka)\n", "0.11 and earlier"),
+    ],
+)
+def test_a_file_that_cannot_be_read_has_its_own_reason(
+    content: bytes, why: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(content)
+    assert main(["stats", "-i", f"log:{path}", "--duration", "1s"]) == 3
+    said = capfd.readouterr().err
+    assert why in said
+    assert "empty" not in said
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 def test_only_regular_files_are_followed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")

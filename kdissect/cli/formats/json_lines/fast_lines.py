@@ -29,6 +29,7 @@ from kdissect.engine.exchange_rows import (
     union,
     wire_topics,
 )
+from kdissect.model.frame import Frame
 from kdissect.model.packets.packet import FILE_SHIFT
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
@@ -91,12 +92,12 @@ class FastLines(FilledLines):
             b'","exchange":', _value("exchange"),
             b',"kind":"kafka"', (OF_CONNECTION, 1, 0, 0),
             head, _value("correlation_id"),
-            b',"state":', state, b',"request":', *_frame("request", frame_head),
+            b',"state":', state, b',"request":', *_frame("request", frame_head, request),
         ]  # fmt: skip
         if is_silent:
             parts += [b',"response":null,"latency_ns":null,']
         else:
-            parts += [b',"response":', *_frame("response", frame_head)]
+            parts += [b',"response":', *_frame("response", frame_head, request)]
             parts += [b',"latency_ns":', _value("latency_ns"), b","]
         parts += [(OF_BODIES, 0, 0, 0), b'"closed":null,"anomalies":[]}\n']
         return parts, False
@@ -154,12 +155,12 @@ def _value(name: str) -> LinePart:
     return name, 0, 0, 0
 
 
-def _frame(side: str, frame_head: bytes) -> list[LinePart]:
+def _frame(side: str, frame_head: bytes, request: Frame) -> list[LinePart]:
     return [
         frame_head, _value(f"{side}.packets.first"),
         b',"last":', _value(f"{side}.packets.last"),
         b'},"time":"', _value(f"{side}.time"),
         b'","time_ns":', _value(f"{side}.time_ns"),
         b',"end_time_ns":', _value(f"{side}.end_time_ns"),
-        b',"bytes":', _value(f"{side}.bytes"), b"}",
+        b',"bytes":', b"null" if request.logged is not None else _value(f"{side}.bytes"), b"}",
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from kdissect.decoders.generated.summary import NO_SUMMARY, Summary
 from kdissect.engine.exchange_rows import union
 from kdissect.history.topics.topic_names import DESCRIBE_CLUSTER
 from kdissect.model.native import is_compiled, native
-from kdissect.model.packets.packet import FILE_SHIFT
+from kdissect.model.packets.packet import NUMBER_MASK
 from kdissect.schema.logs import METADATA_TOPIC
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo
@@ -111,7 +111,7 @@ class FilledLines:
         # Names in DescribeCluster go into every later line (`learns`).
         if request is None or key == DESCRIBE_CLUSTER:
             return None
-        low = request.first_ref >> FILE_SHIFT << FILE_SHIFT
+        low = request.first_ref & ~NUMBER_MASK
         refs = [ref for frame in (request, response or request) for ref in (frame.first_ref, frame.last_ref)]
         if not low < min(refs) <= max(refs) < low + _PACKETS:
             return None  # they are not in one file
@@ -167,7 +167,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     if (
         request is None
         or request.anomalies or exchange.anomalies or exchange.close
-        or exchange.kind is not _KAFKA or request.logged is not None
+        or exchange.kind is not _KAFKA
     ):  # fmt: skip
         return None
     if response is None:

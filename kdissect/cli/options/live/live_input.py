@@ -11,7 +11,7 @@ from types import FrameType
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.live_settings import BadFilterError, LiveError, MissingError
+from kdissect.capture.live.live_settings import BadOptionsError, LiveError, MissingError
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live.live_options import settings_of
 from kdissect.model.wording import plural
@@ -29,7 +29,7 @@ def start_capture(options: Namespace) -> LiveCaptures:
         if settings.capture_filter:
             _check_filter(settings.capture_filter)
         captures = open_live(settings)
-    except (ValueError, BadFilterError) as error:
+    except (ValueError, BadOptionsError) as error:
         say(str(error))
         raise SystemExit(USAGE) from None
     except (LiveError, OSError) as error:

@@ -1,12 +1,12 @@
-//! `kdissect.decoders.logged_bodies.logged_body`: a body of a request log, as Python's `json` reads it, to
-//! the bytes of its version. Any value that is not as expected is left to Python.
+//! `kdissect.decoders.logged_bodies.logged_body`: a body of a request log to the bytes of its version. Any value that
+//! is not as expected is left to Python.
 
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::bodies::plan::{Field, Kind, Layout, Number, Struct};
+use crate::request_log::json::Json;
 
 /// The end of a name that has the size of records in place of them: `recordsSizeInBytes`.
 const SIZE: &str = "sizeinbytes";
@@ -33,11 +33,12 @@ impl LoggedBody {
         LoggedBody { layout, structs }
     }
 
-    /// The bytes of a body. None if only Python can encode it, or report what is wrong with it.
-    fn encoded<'py>(&self, py: Python<'py>, body: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
-        let mut out = Vec::new();
-        Writer { layout: self.layout.get(), structs: &self.structs }.put_struct(0, body, &mut out)?;
-        Some(PyBytes::new(py, &out))
+}
+
+impl LoggedBody {
+    /// Append the bytes of a body. None if only Python can encode it, or report what is wrong with it.
+    pub fn put(&self, body: &Json<'_>, out: &mut Vec<u8>) -> Option<()> {
+        Writer { layout: self.layout.get(), structs: &self.structs }.put_struct(0, body, out)
     }
 }
 
@@ -47,13 +48,13 @@ struct Writer<'a> {
 }
 
 /// What a name has in a log: a value, or the size of the records in its place.
-enum Item<'py> {
-    Value(Bound<'py, PyAny>),
+enum Item<'a> {
+    Value(&'a Json<'a>),
     Size(i64),
 }
 
 impl Writer<'_> {
-    fn put_struct(&self, number: usize, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Option<()> {
+    fn put_struct(&self, number: usize, value: &Json<'_>, out: &mut Vec<u8>) -> Option<()> {
         let (of, named) = (self.layout.structs.get(number)?, self.structs.get(number)?);
         let items = items(of, named, value)?;
         for (field, item) in of.fields.iter().zip(&items) {
@@ -90,10 +91,10 @@ impl Writer<'_> {
                 }
                 return Some(());
             }
-            Item::Value(value) => value,
+            Item::Value(value) => *value,
         };
         let is_struct = !field.is_array && matches!(field.kind, Kind::Struct(_));
-        if value.is_none() {
+        if matches!(value, Json::Null) {
             field.nullable.then_some(())?;
             if is_struct {
                 out.push(if is_tagged { 0 } else { 0xFF }); // quirks.is_null_marker
@@ -105,36 +106,25 @@ impl Writer<'_> {
             out.push(1);
         }
         if field.is_array {
-            let list = value.downcast_exact::<PyList>().ok()?;
+            let Json::List(list) = value else { return None };
             self.put_length(Some(list.len()), field, out)?;
-            return list.iter().try_for_each(|element| self.put_value(field, &element, out));
+            return list.iter().try_for_each(|element| self.put_value(field, element, out));
         }
         self.put_value(field, value, out)
     }
 
-    fn put_value(&self, field: &Field, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Option<()> {
-        match field.kind {
-            Kind::Struct(number) => self.put_struct(number, value, out)?,
-            Kind::Bool => out.push(value.downcast_exact::<PyBool>().ok()?.is_true().into()),
-            Kind::Number(number) => put_number(number, whole(value)?, out)?,
-            Kind::Float64 => {
-                let is_number =
-                    value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
-                out.extend(is_number.then(|| value.extract::<f64>().ok())??.to_be_bytes());
-            }
-            Kind::Uuid => {
-                let text = text_of(value)?;
-                (text.to_str().ok()?.len() == UUID).then_some(())?;
-                out.extend(decoded(text.to_str().ok()?.as_bytes(), true)?);
-            }
-            Kind::String => self.put_content(text_of(value)?.to_str().ok()?.as_bytes(), field, out)?,
-            Kind::Bytes => {
-                self.put_content(&decoded(text_of(value)?.to_str().ok()?.as_bytes(), false)?, field, out)?;
-            }
-            Kind::Records => {
-                text_of(value)?.to_str().ok()?.is_empty().then_some(())?;
-                self.put_length(Some(0), field, out)?;
-            }
+    fn put_value(&self, field: &Field, value: &Json<'_>, out: &mut Vec<u8>) -> Option<()> {
+        match (field.kind, value) {
+            (Kind::Struct(number), _) => self.put_struct(number, value, out)?,
+            (Kind::Bool, Json::Bool(value)) => out.push((*value).into()),
+            (Kind::Number(number), Json::Int(value)) => put_number(number, *value, out)?,
+            (Kind::Float64, Json::Float(value)) => out.extend(value.to_be_bytes()),
+            (Kind::Float64, Json::Int(value)) => out.extend((*value as f64).to_be_bytes()),
+            (Kind::Uuid, Json::Text(text)) if text.len() == UUID => out.extend(decoded(text, true)?),
+            (Kind::String, Json::Text(text)) => self.put_content(text.as_bytes(), field, out)?,
+            (Kind::Bytes, Json::Text(text)) => self.put_content(&decoded(text, false)?, field, out)?,
+            (Kind::Records, Json::Text(text)) if text.is_empty() => self.put_length(Some(0), field, out)?,
+            _ => return None,
         }
         Some(())
     }
@@ -163,30 +153,32 @@ impl Writer<'_> {
 }
 
 /// The items of a struct by the numbers of their fields.
-fn items<'py>(of: &Struct, named: &NamedStruct, value: &Bound<'py, PyAny>) -> Option<Vec<Option<Item<'py>>>> {
+fn items<'a>(of: &Struct, named: &NamedStruct, value: &'a Json<'a>) -> Option<Vec<Option<Item<'a>>>> {
     let (names, records, acquired) = named;
+    let Json::Object(members) = value else { return None };
     let count = of.fields.len() + of.tagged.len();
     let mut items = Vec::with_capacity(count);
     items.resize_with(count, || None);
-    for (key, item) in value.downcast_exact::<PyDict>().ok()?.iter() {
-        let key = text_of(&key)?;
+    for (key, item) in members {
         let mut buffer = [0; NAME];
-        let name = lowered(key.to_str().ok()?, &mut buffer)?;
-        if let Some(at) = names.get(name) {
-            *items.get_mut(*at)? = Some(Item::Value(item));
-        } else {
-            name.ends_with(SIZE).then_some(())?;
-            *items.get_mut((*records)?)? = Some(Item::Size(whole(&item)?));
+        let name = lowered(key, &mut buffer)?;
+        let (at, item) = match names.get(name) {
+            Some(at) => (*at, Item::Value(item)),
+            None if name.ends_with(SIZE) => ((*records)?, Item::Size(item.int()?)),
+            None => return None,
+        };
+        if items.get_mut(at)?.replace(item).is_some() {
+            return None; // two names of one field
         }
     }
     if let (Some(records), Some(acquired)) = (records, acquired) {
         let is_empty = match items.get(*records)? {
-            Some(Item::Value(value)) => value.extract::<&str>().is_ok_and(str::is_empty),
+            Some(Item::Value(value)) => value.text() == Some(""),
             Some(Item::Size(size)) => *size == 0,
             None => false,
         };
         let is_acquired = match items.get(*acquired)? {
-            Some(Item::Value(value)) => value.is_truthy().ok()?,
+            Some(Item::Value(Json::List(list))) => !list.is_empty(),
             _ => false,
         };
         if is_empty && is_acquired {
@@ -194,15 +186,6 @@ fn items<'py>(of: &Struct, named: &NamedStruct, value: &Bound<'py, PyAny>) -> Op
         }
     }
     Some(items)
-}
-
-fn text_of<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyString>> {
-    value.downcast_exact::<PyString>().ok()
-}
-
-/// A number that is no truth value.
-fn whole(value: &Bound<'_, PyAny>) -> Option<i64> {
-    value.downcast_exact::<PyInt>().ok()?.extract().ok()
 }
 
 fn lowered<'a>(name: &str, buffer: &'a mut [u8; NAME]) -> Option<&'a str> {
@@ -235,7 +218,8 @@ fn put_uvarint(value: usize, out: &mut Vec<u8>) {
 }
 
 /// The bytes of base64: with its padding, or of a uuid, which has none.
-fn decoded(text: &[u8], is_uuid: bool) -> Option<Vec<u8>> {
+fn decoded(text: &str, is_uuid: bool) -> Option<Vec<u8>> {
+    let text = text.as_bytes();
     let padding =
         if is_uuid { 0 } else { text.iter().rev().take(2).take_while(|byte| **byte == b'=').count() };
     if !is_uuid && text.len() & 3 != 0 {
