@@ -10,8 +10,9 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
 from kdissect.model.record_batch import Header
+from kdissect.serdes.avro_program import Node
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
-from kdissect.serdes.decoders import decoder_of
+from kdissect.serdes.decoders import decoder_of, nodes_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
 from kdissect.serdes.registered import Decode, Registered, SchemaType
@@ -85,6 +86,16 @@ class TopicSchema(NamedTuple):
     is_reader: bool = False
 
 
+class Plan(NamedTuple):
+    """How the native engine reads keys or values with one id: their reading without the value, where they
+    begin after the id, and the nodes of their schema (None: no schema describes them).
+    """
+
+    reading: Reading
+    start: int
+    nodes: list[Node] | None
+
+
 class Source(Protocol):
     """A registry that is asked while values are read."""
 
@@ -154,6 +165,37 @@ class Schemas:
         is_guess = found.wire_format in SURE_OF
         error = why or f"no given schema has {found}{', if it is one' if is_guess else ''}"
         return Reading(found, found.wire_format, None, found.indexes, error=error, is_unknown=not why)
+
+    def plan(self, topic: str | None, content: bytes, headers: Sequence[Header], is_key: bool) -> Plan | None:
+        """Return how keys or values with the id of this one are read, if they fit; None if only `read` reads
+        them. Raises nothing.
+
+        `headers` has no other headers than one with an id.
+        """
+        found = schema_id(content, headers, is_key, with_doubtful=True)
+        is_without = bool(headers) and (found is None or found.start > 0)  # the header is no id
+        if is_without or self._reader(topic, is_key) is not None:
+            return None
+        if found is None:
+            of_topic = None if topic is None else self._of_topic(topic, is_key)
+            if of_topic is None:
+                return Plan(NO_READING, 0, None)
+            entry, start = of_topic.entry, 0
+            reading = Reading(None, None, entry.name, is_decoded=True, subject=entry.subject)
+        else:
+            known = None if found.is_zlib else self._entry(found)[0]
+            if known is None:
+                return None
+            entry, start = known.of_subject(f"{topic}-{'key' if is_key else 'value'}"), found.start
+            wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+            reading = Reading(
+                found, wire_format, entry.name, found.indexes, is_decoded=True, subject=entry.subject
+            )
+        try:
+            nodes = nodes_of(self._registered(entry, ""))
+        except SchemaError:
+            return None  # `read` reports it
+        return None if nodes is None else Plan(reading, start, nodes)
 
     def unreadable(self, content: bytes, found: SchemaId, earlier: SchemaId) -> str:
         """Return why a reader that has the schema of an earlier id cannot read a value, or an empty text.
