@@ -19,7 +19,7 @@ from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.json_values import binary, moment, number
-from kdissect.serdes.registered import Decode, Registered
+from kdissect.serdes.registered import Decode, Registered, Which
 
 _MOST = 200  # characters of a reason
 
@@ -38,7 +38,7 @@ def avro_decoder(schema: Registered, reader: Registered | None = None) -> Decode
     is_plain = sizes.is_plain
     numbers: list[Any] = []
 
-    def decode(data: bytes, _indexes: tuple[int, ...] | None) -> Any:
+    def decode(data: bytes, _which: Which) -> Any:
         if sizes.need_check:
             sizes.check(data)
         try:

@@ -15,8 +15,17 @@ from kdissect.serdes.bounds import MAX_VALUE_BYTES
 from kdissect.serdes.decoders import decoder_of, nodes_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
-from kdissect.serdes.registered import Decode, Registered, SchemaType
-from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
+from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
+from kdissect.serdes.schema_ids import (
+    SURE_OF,
+    SchemaId,
+    WireFormat,
+    is_doubtful,
+    message_indexes,
+    message_reference,
+    schema_id,
+    uvarint,
+)
 
 _MAX_REFERENCES = 1000  # of one schema, including the references of its references
 _IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
@@ -242,9 +251,18 @@ class Schemas:
         self, found: SchemaId, entry: Entry, message: str, content: bytes, reader: Entry | None
     ) -> Reading:
         """Decode the bytes after an id, which proves the id. Raises ValueFaultError, or SchemaError."""
-        data, indexes = _payload(found, entry.type, content)
-        value = self._decode(entry, message, data, indexes, reader)
+        faults: list[ValueFaultError] = []
+        for data, which in _payloads(found, entry.type, content):
+            try:
+                value = self._decode(entry, message, data, which, reader)
+            except ValueFaultError as fault:
+                faults.append(fault)
+                continue
+            break
+        else:
+            raise faults[0]
         wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+        indexes = which if isinstance(which, tuple) else found.indexes
         return Reading(found, wire_format, entry.name, indexes, value, None, True, subject=entry.subject)
 
     def _decode(
@@ -252,7 +270,7 @@ class Schemas:
         entry: Entry,
         message: str,
         data: bytes,
-        indexes: tuple[int, ...] | None,
+        which: Which,
         reader: Entry | None,
     ) -> Any:
         if len(data) > MAX_VALUE_BYTES:
@@ -263,7 +281,7 @@ class Schemas:
             self._decoders[entry, message, reader] = decode
         if isinstance(decode, SchemaError):
             raise decode
-        return decode(data, indexes)
+        return decode(data, which)
 
     def _compiled(self, entry: Entry, message: str, reader: Entry | None) -> Decode | SchemaError:
         try:
@@ -363,21 +381,36 @@ def _failed(found: SchemaId | None, entry: Entry, fault: Exception) -> Reading:
     return Reading(found, wire_format, entry.name, indexes, None, str(fault), False, is_fault)
 
 
-def _payload(found: SchemaId, kind: SchemaType, content: bytes) -> tuple[bytes, tuple[int, ...] | None]:
-    """Return the bytes after the id, and the message indexes before them."""
+def _payloads(found: SchemaId, kind: SchemaType, content: bytes) -> list[tuple[bytes, Which]]:
+    """Return the bytes after the id, and the Protobuf message that they are, in each way that they may be
+    read: the first that fits is right. Raises ValueFaultError.
+    """
     data = content[found.start :]
     if found.is_zlib:
         data = _unpacked(data)
     if kind is not SchemaType.PROTOBUF:
-        return data, found.indexes
-    if found.wire_format not in _CONFLUENT:
-        raise SchemaError(f"not decoded: Protobuf behind an id of {found.wire_format}")
+        return [(data, found.indexes)]
     if found.wire_format is WireFormat.CONFLUENT_HEADER:
-        return data, found.indexes
+        return [(data, found.indexes)]
+    if found.wire_format is WireFormat.GLUE:
+        number = uvarint(data)
+        if number is None:
+            raise ValueFaultError("no number of a Protobuf message")
+        return [(data[number[1] :], number[0])]
+    # Apicurio's serializer has ids of four bytes as Confluent's, and the name of the message before it.
+    named: list[tuple[bytes, Which]] = []
+    reference = message_reference(data)
+    if reference is not None:
+        name, end = reference
+        named.append((data[end:], name))
     read = message_indexes(data, 0)
-    if read is None:
-        raise ValueFaultError("no Protobuf message indexes")
-    return data[read[1] :], read[0]
+    if found.wire_format in _CONFLUENT:
+        if read is not None:
+            return [*named, (data[read[1] :], read[0])]
+        if not named:
+            raise ValueFaultError("no Protobuf message indexes")
+        return named
+    return [*named, (data, found.message)]
 
 
 def _unpacked(data: bytes) -> bytes:
