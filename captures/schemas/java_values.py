@@ -1,8 +1,9 @@
 """Writes `java.pcap.gz` and its truth: `python -m captures.schemas.java_values FOLDER`.
 
-The bytes of values are those of Apicurio's Java serializers 3.1.7 for Avro, JSON Schema and Protobuf, and of AWS
-Glue's encoder 1.1.27 for Protobuf. The truth is what their deserializers read. FOLDER has a program `protoc`
-of Protobuf 4.33 (Maven Central has it) and gets what Maven and the Java compiler make. Needs Maven and a JDK.
+The bytes of values are those of Apicurio's Java serializers 3.1.7 for Avro, JSON Schema and Protobuf, and of
+AWS Glue's encoder 1.1.27 for Protobuf. The truth is what their deserializers read. FOLDER has a program
+`protoc` of Protobuf 4.33 (Maven Central has it) and gets what Maven and the Java compiler make. Needs Maven
+and a JDK.
 """
 
 import base64
