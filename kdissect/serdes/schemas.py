@@ -129,6 +129,7 @@ class Schemas:
         sources: Sequence[Source] = (),
     ) -> None:
         self._entries = list(entries)
+        self._neighbors_of = tuple(neighbors)
         self._files = [entry for entry in (*self._entries, *neighbors) if not entry.version]
         self._topics = tuple(one for one in topics if not one.is_reader)
         self._readers = tuple(one for one in topics if one.is_reader)
@@ -144,6 +145,11 @@ class Schemas:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the same schemas in another process, where they are compiled again."""
+        topics = (*self._topics, *self._readers)
+        return Schemas, (self._entries, topics, self._neighbors_of, self._sources)
 
     def read(
         self, topic: str | None, content: bytes | None, headers: Iterable[Header], is_key: bool

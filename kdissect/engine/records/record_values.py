@@ -33,6 +33,11 @@ _NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
 _NOTHING = PartFacts()
 
 
+def values_by(schemas: Schemas | None) -> RecordValues | None:
+    """Return the decoder for tables, also of contents that no schema describes; None without schemas."""
+    return None if schemas is None else RecordValues(schemas, by_content=True)
+
+
 class RecordValues:
     """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or by their bytes.
 
