@@ -501,6 +501,9 @@ class HeldRecords:
         exchanges: ExchangeQuestions,
         names: NameQuestions,
         batches: BatchQuestions,
+        # Style of JSON, whether texts become cells, `_found` and `_note` of
+        # `kdissect.engine.records.compiled_values.CompiledValues`.
+        values: tuple[str, bool, Callable[..., Any], Callable[..., None]] | None,
     ) -> Self: ...
     # TAKEN, ENOUGH or LOOK of native/src/records/held_records.rs.
     def take(self, exchange: Exchange) -> int: ...
@@ -522,11 +525,18 @@ class HeldRecords:
 @final
 class RecordColumns:
     # The forms of keys and values, None for bytes.
-    def __new__(cls, key_form: str | None, value_form: str | None) -> Self: ...
+    def __new__(cls, key_form: str | None, value_form: str | None, with_schemas: bool) -> Self: ...
     @property
     def rows(self) -> int: ...
     # Names with their buffers; rows; headers in all rows.
     def take(self) -> tuple[list[tuple[str, Buffers]], int, int]: ...
+
+@final
+class AvroProgram:
+    # Nodes of `kdissect.serdes.avro_program`.
+    def __new__(cls, nodes: list[tuple[str, list[int], list[str]]]) -> Self: ...
+    # JSON in a style of native/src/json_values.rs; None if Python reads the value.
+    def text(self, data: bytes, style: str) -> str | None: ...
 
 @final
 class RecordLines:

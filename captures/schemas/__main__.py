@@ -250,7 +250,7 @@ def packets(made: Records) -> None:
         talk.broker(encode_response(_PRODUCE, _VERSION, number, responses))
     write_pcap(HERE / "schemas.pcap", talk.packets)
     truth = [{"topic": each["topic"], "read": each["read"]} for each in made.records]
-    (HERE / "values.json").write_text(json.dumps(truth, indent=1, ensure_ascii=False) + "\n")
+    (HERE / "values.json").write_text(json.dumps(truth, ensure_ascii=False) + "\n")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.causes.cause_stage import CauseStage
+from kdissect.engine.records.record_values import values_by
 from kdissect.engine.taps.copies import Copies
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
 from kdissect.model.limits import in_force
@@ -99,7 +100,9 @@ class ShareTask:
         )  # fmt: skip
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
-        production = Production(dissection, share.tables, fields=setup.fields, causes=CauseStage)
+        production = Production(
+            dissection, share.tables, fields=setup.fields, causes=CauseStage, values=values_by(setup.schemas)
+        )
         for table, batch in production.while_read():
             parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)

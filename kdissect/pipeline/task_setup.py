@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import CaptureSet
@@ -15,13 +15,16 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force, use
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.pipeline.inputs import Inputs
 
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
+
 
 class Setup(NamedTuple):
     """Settings and inputs.
 
     `key_logs` are read already: the paths mean nothing on another machine. A task has `limits` hold in its
     process before anything else: Spark runs the next task, of another job, in the same one. `fields` are the
-    columns of the table `fields`.
+    columns of the table `fields`. `schemas` decode keys and values in the table `records`.
     """
 
     inputs: Inputs
@@ -31,6 +34,7 @@ class Setup(NamedTuple):
     limits: Limits = DEFAULT_LIMITS
     listener: faults.Listener | None = None
     fields: tuple[str, ...] = ()
+    schemas: Schemas | None = None
 
     @classmethod
     def of(

@@ -14,11 +14,12 @@ from fastavro.read import SchemaResolutionError
 from fastavro.schema import UnknownType
 
 from kdissect.model.wording import plural
+from kdissect.serdes.avro_program import Node, avro_program
 from kdissect.serdes.avro_references import whole_schema
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.json_values import binary, moment, number
-from kdissect.serdes.registered import Decode, Registered
+from kdissect.serdes.registered import Decode, Registered, Which
 
 _MOST = 200  # characters of a reason
 
@@ -37,7 +38,7 @@ def avro_decoder(schema: Registered, reader: Registered | None = None) -> Decode
     is_plain = sizes.is_plain
     numbers: list[Any] = []
 
-    def decode(data: bytes, _indexes: tuple[int, ...] | None) -> Any:
+    def decode(data: bytes, _which: Which) -> Any:
         if sizes.need_check:
             sizes.check(data)
         try:
@@ -53,6 +54,15 @@ def avro_decoder(schema: Registered, reader: Registered | None = None) -> Decode
         return value if is_plain else _plain(value)
 
     return decode
+
+
+def avro_nodes(schema: Registered) -> list[Node] | None:
+    """Return an Avro schema as the native engine reads it; None if Python reads its values.
+
+    Raises SchemaError.
+    """
+    avro_decoder(schema)  # its bounds
+    return avro_program(_parsed(schema, _as_it_is))
 
 
 def _read(data: bytes, parsed: Any, wanted: Any) -> Any:

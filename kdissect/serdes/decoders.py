@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdissect.model.extras import are_installed, how_to_install
+from kdissect.serdes.avro_program import Node
 from kdissect.serdes.faults import SchemaError
 from kdissect.serdes.registered import Decode, Registered, SchemaType
 
@@ -36,6 +37,18 @@ def decoder_of(schema: Registered, reader: Registered | None = None) -> Decode:
     from kdissect.serdes.json_schema import json_decoder  # an extra
 
     return json_decoder(schema)
+
+
+def nodes_of(schema: Registered) -> list[Node] | None:
+    """Return a schema as the native engine reads it; None if only the function for it reads its values.
+
+    Raises SchemaError where the schema is wrong.
+    """
+    if schema.type is not SchemaType.AVRO or not _are_there(_MODULES[schema.type][1]):
+        return None
+    from kdissect.serdes.avro import avro_nodes  # an extra
+
+    return avro_nodes(schema)
 
 
 def _are_there(modules: tuple[str, ...]) -> bool:

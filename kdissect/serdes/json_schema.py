@@ -13,7 +13,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7
 
 from kdissect.serdes.faults import SchemaError, ValueFaultError
-from kdissect.serdes.registered import Decode, Registered
+from kdissect.serdes.registered import Decode, Registered, Which
 
 _MOST = 200  # characters of a reason: it has a part of the value
 
@@ -48,7 +48,7 @@ def json_decoder(schema: Registered) -> Decode:
         why = str(error).partition("\n")[0][:_MOST] or "nested too deep"
         raise SchemaError(f"{schema.name}: no JSON Schema: {why}") from None
 
-    def decode(data: bytes, _indexes: tuple[int, ...] | None) -> Any:
+    def decode(data: bytes, _which: Which) -> Any:
         try:
             value = json.loads(data)
             error = next(iter(validator.iter_errors(value)), None)

@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from kdissect.serdes.faults import SchemaError, ValueFaultError
-from kdissect.serdes.registered import Decode, Registered
+from kdissect.serdes.registered import Decode, Registered, Which
 
 _MAIN = "kdissect_main.proto"
 _FIRST = (0,)
@@ -46,22 +46,14 @@ def protobuf_decoder(schema: Registered) -> Decode:
     except (TypeError, RecursionError) as error:
         raise SchemaError(f"{schema.name}: {str(error)[:_MOST]}") from None
     first = list(main.message_types_by_name.values())
-    classes: dict[tuple[int, ...], Any] = {}
+    classes: dict[Which, Any] = {}
 
-    def class_of(indexes: tuple[int, ...]) -> Any:
-        found, inside = None, first
-        for index in indexes:
-            if index >= len(inside):
-                raise ValueFaultError(f"the schema has no message {','.join(map(str, indexes))}")
-            found = inside[index]
-            inside = list(found.nested_types)
-        return GetMessageClass(found)
-
-    def decode(data: bytes, indexes: tuple[int, ...] | None) -> Any:
-        key = indexes or _FIRST
+    def decode(data: bytes, which: Which) -> Any:
+        key = _FIRST if which is None or which == () else which
         kind = classes.get(key)
         if kind is None:
-            kind = classes[key] = class_of(key) if named is None else GetMessageClass(named)
+            found = _message(first, key) if named is None else named
+            kind = classes[key] = GetMessageClass(found)
         try:
             message = kind.FromString(data)
         except DecodeError as error:
@@ -69,6 +61,29 @@ def protobuf_decoder(schema: Registered) -> Decode:
         return _plain(message)
 
     return decode
+
+
+def _message(first: Sequence[Any], which: tuple[int, ...] | str | int) -> Any:
+    """Return the descriptor of a message, from a file's first level. Raises ValueFaultError."""
+    if isinstance(which, tuple):
+        found, inside = None, list(first)
+        for index in which:
+            if index >= len(inside):
+                raise ValueFaultError(f"the schema has no message {','.join(map(str, which))}")
+            found = inside[index]
+            inside = list(found.nested_types)
+        return found
+    every = list(first)
+    for message in every:  # grows: messages inside of each other come after all of the level above
+        every += message.nested_types
+    if isinstance(which, str):
+        named = next((one for one in every if which in (one.name, one.full_name)), None)
+        if named is None:
+            raise ValueFaultError(f"the schema has no message {which!r}")
+        return named
+    if which >= len(every):
+        raise ValueFaultError(f"the schema has no message number {which}")
+    return sorted(every, key=lambda one: one.full_name)[which]
 
 
 def _plain(message: Any) -> Any:

@@ -28,5 +28,9 @@ class Registered(NamedTuple):
     message: str = ""
 
 
-Decode = Callable[[bytes, "tuple[int, ...] | None"], Any]
-"""Bytes and Protobuf message indexes to a value for JSON. Raises ValueFaultError, or SchemaError."""
+Which = tuple[int, ...] | str | int | None
+"""The message of a .proto file: Confluent's indexes, its name (Apicurio), its number among all messages of
+the file in the order of their full names (AWS Glue), or None for the first.
+"""
+Decode = Callable[[bytes, Which], Any]
+"""Bytes and the Protobuf message to a value for JSON. Raises ValueFaultError, or SchemaError."""

@@ -39,7 +39,8 @@ SURE_OF = {
 class SchemaId(NamedTuple):
     """The schema id of a key or value, and the offset of the content that it describes.
 
-    Either `number` or `guid` is set. `indexes` are the Protobuf message indexes, if the header has them.
+    Either `number` or `guid` is set. `indexes` are the Protobuf message indexes, `message` is the name of the
+    Protobuf message, if a header has them.
     `is_zlib`: what follows is compressed (AWS Glue).
     """
 
@@ -49,6 +50,7 @@ class SchemaId(NamedTuple):
     indexes: tuple[int, ...] | None = None
     start: int = 0
     is_zlib: bool = False
+    message: str | None = None
 
     def __str__(self) -> str:
         return f"GUID {self.guid}" if self.number is None else f"id {self.number}"
@@ -69,11 +71,13 @@ _APICURIO_HEADERS = (
         "apicurio.key.contentId": WireFormat.APICURIO_CONTENT_ID,
     },
 )
+_APICURIO_MESSAGE = "apicurio.protobuf.type"  # ProtobufSerdeHeaders
 _LONG = 8
 _LONG_END = 9
 # AWS Glue: version byte 3, compression byte 0 (none) or 5 (zlib), then a random UUID (RFC 9562 version 4).
 _GLUE_VERSION, _GLUE_ZLIB, _GLUE_COMPRESSIONS, _GLUE_END = 3, 5, (0, 5), 18
 _RANDOM_UUID, _VARIANT = 4, 0b10
+_NAME_TAG, _ONE_BYTE = 0x0A, 0x80  # field 1 with bytes; a varint below it has one byte
 _MAX_INDEXES = 64  # messages inside of each other. protoc itself stops at 32
 
 
@@ -109,8 +113,14 @@ def _of_headers(headers: Iterable[Header], is_key: bool) -> SchemaId | None:
         if name == _CONFLUENT_HEADERS[is_key]:
             return _of_confluent_header(value)  # clients read the first of that name
         if isinstance(name, str) and name in apicurio and len(value) == _LONG:
-            return SchemaId(apicurio[name], int.from_bytes(value, "big", signed=True))
+            number = int.from_bytes(value, "big", signed=True)
+            return SchemaId(apicurio[name], number, message=_message_name(headers))
     return None
+
+
+def _message_name(headers: Iterable[Header]) -> str | None:
+    found = next((value for name, value in headers if name == _APICURIO_MESSAGE), None)
+    return None if found is None else found.decode("utf-8", "replace")
 
 
 def _of_confluent_header(value: bytes) -> SchemaId | None:
@@ -181,6 +191,30 @@ def message_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int] | No
         indexes.append(read[0])
         at = read[1]
     return tuple(indexes) or (0,), at
+
+
+def message_reference(data: bytes) -> tuple[str, int] | None:
+    """Return the name of the Protobuf message that Apicurio's serializer writes before it, and where it ends.
+
+    The name is field 1 of a message (`Ref`) after its length. None if there is none.
+    """
+    head = data[:3]
+    if len(head) < 3 or head[1] != _NAME_TAG or head[0] != head[2] + 2 or head[2] >= _ONE_BYTE:
+        return None
+    end = 3 + head[2]
+    name = data[3:end]
+    is_name = len(name) == head[2] and name.isascii() and name.decode("ascii").isidentifier()
+    return (name.decode("ascii"), end) if is_name else None
+
+
+def uvarint(data: bytes) -> tuple[int, int] | None:
+    """Return the unsigned varint at the beginning of bytes, and its end; None if there is none."""
+    value = 0
+    for at, byte in enumerate(data[:5]):  # an int has five bytes at most
+        value |= (byte & 0x7F) << 7 * at
+        if byte < _ONE_BYTE:
+            return value, at + 1
+    return None
 
 
 def _zigzag(data: bytes, start: int) -> tuple[int, int] | None:

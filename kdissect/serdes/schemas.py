@@ -10,12 +10,22 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
 from kdissect.model.record_batch import Header
+from kdissect.serdes.avro_program import Node
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
-from kdissect.serdes.decoders import decoder_of
+from kdissect.serdes.decoders import decoder_of, nodes_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
-from kdissect.serdes.registered import Decode, Registered, SchemaType
-from kdissect.serdes.schema_ids import SURE_OF, SchemaId, WireFormat, is_doubtful, message_indexes, schema_id
+from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
+from kdissect.serdes.schema_ids import (
+    SURE_OF,
+    SchemaId,
+    WireFormat,
+    is_doubtful,
+    message_indexes,
+    message_reference,
+    schema_id,
+    uvarint,
+)
 
 _MAX_REFERENCES = 1000  # of one schema, including the references of its references
 _IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
@@ -85,6 +95,16 @@ class TopicSchema(NamedTuple):
     is_reader: bool = False
 
 
+class Plan(NamedTuple):
+    """How the native engine reads keys or values with one id: their reading without the value, where they
+    begin after the id, and the nodes of their schema (None: no schema describes them).
+    """
+
+    reading: Reading
+    start: int
+    nodes: list[Node] | None
+
+
 class Source(Protocol):
     """A registry that is asked while values are read."""
 
@@ -109,6 +129,7 @@ class Schemas:
         sources: Sequence[Source] = (),
     ) -> None:
         self._entries = list(entries)
+        self._neighbors_of = tuple(neighbors)
         self._files = [entry for entry in (*self._entries, *neighbors) if not entry.version]
         self._topics = tuple(one for one in topics if not one.is_reader)
         self._readers = tuple(one for one in topics if one.is_reader)
@@ -124,6 +145,11 @@ class Schemas:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the same schemas in another process, where they are compiled again."""
+        topics = (*self._topics, *self._readers)
+        return Schemas, (self._entries, topics, self._neighbors_of, self._sources)
 
     def read(
         self, topic: str | None, content: bytes | None, headers: Iterable[Header], is_key: bool
@@ -154,6 +180,37 @@ class Schemas:
         is_guess = found.wire_format in SURE_OF
         error = why or f"no given schema has {found}{', if it is one' if is_guess else ''}"
         return Reading(found, found.wire_format, None, found.indexes, error=error, is_unknown=not why)
+
+    def plan(self, topic: str | None, content: bytes, headers: Sequence[Header], is_key: bool) -> Plan | None:
+        """Return how keys or values with the id of this one are read, if they fit; None if only `read` reads
+        them. Raises nothing.
+
+        `headers` has no other headers than one with an id.
+        """
+        found = schema_id(content, headers, is_key, with_doubtful=True)
+        is_without = bool(headers) and (found is None or found.start > 0)  # the header is no id
+        if is_without or self._reader(topic, is_key) is not None:
+            return None
+        if found is None:
+            of_topic = None if topic is None else self._of_topic(topic, is_key)
+            if of_topic is None:
+                return Plan(NO_READING, 0, None)
+            entry, start = of_topic.entry, 0
+            reading = Reading(None, None, entry.name, is_decoded=True, subject=entry.subject)
+        else:
+            known = None if found.is_zlib else self._entry(found)[0]
+            if known is None:
+                return None
+            entry, start = known.of_subject(f"{topic}-{'key' if is_key else 'value'}"), found.start
+            wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+            reading = Reading(
+                found, wire_format, entry.name, found.indexes, is_decoded=True, subject=entry.subject
+            )
+        try:
+            nodes = nodes_of(self._registered(entry, ""))
+        except SchemaError:
+            return None  # `read` reports it
+        return None if nodes is None else Plan(reading, start, nodes)
 
     def unreadable(self, content: bytes, found: SchemaId, earlier: SchemaId) -> str:
         """Return why a reader that has the schema of an earlier id cannot read a value, or an empty text.
@@ -200,9 +257,18 @@ class Schemas:
         self, found: SchemaId, entry: Entry, message: str, content: bytes, reader: Entry | None
     ) -> Reading:
         """Decode the bytes after an id, which proves the id. Raises ValueFaultError, or SchemaError."""
-        data, indexes = _payload(found, entry.type, content)
-        value = self._decode(entry, message, data, indexes, reader)
+        faults: list[ValueFaultError] = []
+        for data, which in _payloads(found, entry.type, content):
+            try:
+                value = self._decode(entry, message, data, which, reader)
+            except ValueFaultError as fault:
+                faults.append(fault)
+                continue
+            break
+        else:
+            raise faults[0]
         wire_format = SURE_OF.get(found.wire_format, found.wire_format)
+        indexes = which if isinstance(which, tuple) else found.indexes
         return Reading(found, wire_format, entry.name, indexes, value, None, True, subject=entry.subject)
 
     def _decode(
@@ -210,7 +276,7 @@ class Schemas:
         entry: Entry,
         message: str,
         data: bytes,
-        indexes: tuple[int, ...] | None,
+        which: Which,
         reader: Entry | None,
     ) -> Any:
         if len(data) > MAX_VALUE_BYTES:
@@ -221,7 +287,7 @@ class Schemas:
             self._decoders[entry, message, reader] = decode
         if isinstance(decode, SchemaError):
             raise decode
-        return decode(data, indexes)
+        return decode(data, which)
 
     def _compiled(self, entry: Entry, message: str, reader: Entry | None) -> Decode | SchemaError:
         try:
@@ -321,21 +387,36 @@ def _failed(found: SchemaId | None, entry: Entry, fault: Exception) -> Reading:
     return Reading(found, wire_format, entry.name, indexes, None, str(fault), False, is_fault)
 
 
-def _payload(found: SchemaId, kind: SchemaType, content: bytes) -> tuple[bytes, tuple[int, ...] | None]:
-    """Return the bytes after the id, and the message indexes before them."""
+def _payloads(found: SchemaId, kind: SchemaType, content: bytes) -> list[tuple[bytes, Which]]:
+    """Return the bytes after the id, and the Protobuf message that they are, in each way that they may be
+    read: the first that fits is right. Raises ValueFaultError.
+    """
     data = content[found.start :]
     if found.is_zlib:
         data = _unpacked(data)
     if kind is not SchemaType.PROTOBUF:
-        return data, found.indexes
-    if found.wire_format not in _CONFLUENT:
-        raise SchemaError(f"not decoded: Protobuf behind an id of {found.wire_format}")
+        return [(data, found.indexes)]
     if found.wire_format is WireFormat.CONFLUENT_HEADER:
-        return data, found.indexes
+        return [(data, found.indexes)]
+    if found.wire_format is WireFormat.GLUE:
+        number = uvarint(data)
+        if number is None:
+            raise ValueFaultError("no number of a Protobuf message")
+        return [(data[number[1] :], number[0])]
+    # Apicurio's serializer has ids of four bytes as Confluent's, and the name of the message before it.
+    named: list[tuple[bytes, Which]] = []
+    reference = message_reference(data)
+    if reference is not None:
+        name, end = reference
+        named.append((data[end:], name))
     read = message_indexes(data, 0)
-    if read is None:
-        raise ValueFaultError("no Protobuf message indexes")
-    return data[read[1] :], read[0]
+    if found.wire_format in _CONFLUENT:
+        if read is not None:
+            return [*named, (data[read[1] :], read[0])]
+        if not named:
+            raise ValueFaultError("no Protobuf message indexes")
+        return named
+    return [*named, (data, found.message)]
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -51,6 +51,14 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// A string, in quotes, as `json.dumps` writes it without `ensure_ascii`.
+pub fn plain_string(out: &mut Vec<u8>, text: &str) {
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    characters(out, text);
+    out.push(b'"');
+}
+
 /// Bidi_Control of Unicode (PropList.txt): what reorders the text around it.
 fn is_direction_control(char: char) -> bool {
     matches!(

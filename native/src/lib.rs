@@ -18,6 +18,7 @@ mod exchange;
 mod flow;
 mod headers;
 mod json_out;
+mod json_values;
 mod judging;
 mod line_merge;
 mod lines;
@@ -90,6 +91,7 @@ fn add_bodies(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::held_records::HeldRecords>()?;
     module.add_class::<records::record_lines::RecordLines>()?;
     module.add_class::<records::table::RecordColumns>()?;
+    module.add_class::<records::avro::AvroProgram>()?;
     module.add_class::<tables::exchange_tables::ExchangeTables>()?;
     module.add_function(wrap_pyfunction!(records::record_objects::record_objects, module)?)?;
     module.add_function(wrap_pyfunction!(records::canonical_records::latest_delta, module)?)

@@ -12,11 +12,13 @@ import pyarrow.dataset as ds
 
 from kdissect.api import Dissection
 from kdissect.causes.cause_stage import CauseStage
+from kdissect.engine.records.record_values import values_by
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.pipeline.inputs import find
 from kdissect.pipeline.job import Job, Summary, run
 from kdissect.pipeline.task_setup import Setup
+from kdissect.serdes.schemas import Schemas
 from kdissect.stages.one_process import produce
 from tests.pipeline.frames import Frames
 
@@ -49,23 +51,26 @@ def compare(
     keys: Sequence[str] = (),
     tables: Collection[str] = TABLES,
     parts: int = 5,
+    schemas: Schemas | None = None,
 ) -> Summary:
     """Run the tasks of a run, here without Spark, and hold each table to that of one process."""
     inputs = find([str(path) for path in paths])
-    setup = Setup.of(inputs, key_logs=tuple(keys))
+    setup = Setup.of(inputs, key_logs=tuple(keys))._replace(schemas=schemas)
     job = Job(inputs, setup, str(output), frozenset(tables), ("day", "broker"), parts)
     summary = run(Frames(), job)  # type: ignore[arg-type]
-    one = of_one_process(paths, keys)
+    one = of_one_process(paths, keys, schemas)
     for table in tables:
         assert of_run(output, table) == one[table], table
     return summary
 
 
-def of_one_process(paths: Sequence[Path], key_logs: Sequence[str] = ()) -> dict[str, Rows]:
+def of_one_process(
+    paths: Sequence[Path], key_logs: Sequence[str] = (), schemas: Schemas | None = None
+) -> dict[str, Rows]:
     """Return rows of all tables."""
     made: dict[str, list[Any]] = {name: [] for name in TABLES}
     dissection = Dissection([str(path) for path in paths], key_logs=key_logs)
-    for table, batch in produce(dissection, frozenset(TABLES), causes=CauseStage):
+    for table, batch in produce(dissection, frozenset(TABLES), causes=CauseStage, values=values_by(schemas)):
         made[table].append(pa.Table.from_batches([batch]))
     return {table: _sorted(table, parts) for table, parts in made.items()}
 

@@ -75,3 +75,10 @@ def test_an_unknown_table_is_refused_with_the_names_of_those_there_are(source: S
 
     with pytest.raises(PySparkException, match="exchanges"):
         _load(source, CAPTURE, "exchange").schema  # noqa: B018
+
+
+def test_records_with_schemas(source: SparkSession) -> None:
+    folder = CHECKOUT / "captures" / "schemas"
+    rows = _load(source, folder / "schemas.pcap", "records", schemas=str(folder / "registry")).collect()
+    decoded = {row.value_schema for row in rows if row.decoded is not None}
+    assert decoded >= {"orders-value v1", "visits-value v1", "users-value v1"}

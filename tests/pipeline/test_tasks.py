@@ -13,6 +13,7 @@ from kdissect.engine.tables.all_tables import TABLES
 from kdissect.pipeline import job
 from kdissect.pipeline.inputs import Input, Inputs
 from kdissect.pipeline.shares import Task, tasks_of
+from kdissect.serdes.schema_files import load_schemas
 from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import compare, of_run
@@ -91,3 +92,16 @@ def test_capture_points_stay_apart_and_are_marked(rotated: Path, tmp_path: Path)
 def _crosses(row: dict[str, object]) -> bool:
     sides = (row["request"], row["response"])
     return any(isinstance(side, dict) and "last_file" in side["packets"] for side in sides)
+
+
+def test_tasks_decode_records_with_schemas_as_one_process_does(tmp_path: Path) -> None:
+    for module in ("fastavro", "grpc_tools", "jsonschema"):
+        pytest.importorskip(module, reason="needs the extra schemas")
+    folder = CAPTURES / "schemas"
+    schemas = load_schemas([str(folder / name) for name in ("registry", "apicurio", "sources/topics.toml")])
+    captures = [folder / "schemas.pcap", folder / "java.pcap.gz"]
+    compare(captures, tmp_path / "tables", tables={"records"}, parts=3, schemas=schemas)
+    rows = of_run(tmp_path / "tables", "records")
+    assert {row["value_schema"] for row in rows} >= {"orders-value v1", "visits-value v1", "users-value v1"}
+    assert any(row["value_error"] == "the value ends before its schema does" for row in rows)
+    assert sum(row["decoded"] is not None for row in rows) > 10

@@ -1,5 +1,6 @@
 """Keys and values by their schemas are what clients read; what does not fit is reported, and bounded."""
 
+import gzip
 import json
 import zlib
 from collections.abc import Callable
@@ -421,3 +422,58 @@ def test_limits_of_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (tmp_path / name).write_text('"int"')
     with pytest.raises(SchemaError, match="more than 1 files"):
         load_schemas([str(tmp_path)])
+
+
+@pytest.fixture
+def saved_by_java(tmp_path: Path) -> str:
+    """Return a folder with the schemas of `java.pcap.gz`, as an Apicurio registry and AWS Glue have them."""
+    for number, name in enumerate(("parcel.avsc", "parcel.schema.json", "trip.proto"), 1):
+        text = (SOURCES / name).read_text()
+        ending = name.rpartition(".")[2]
+        for space, first in (("contentIds", 70), ("globalIds", 4711)):
+            (tmp_path / "ids" / space).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "ids" / space / f"{first + number}.{ending}").write_text(text)
+    (tmp_path / f"{GLUE_ID}.proto").write_text((SOURCES / "trip.proto").read_text())
+    return str(tmp_path)
+
+
+GLUE_ID = "6f3a2b1c-4d5e-4f60-8a7b-9c0d1e2f3a4b"
+
+
+def test_every_value_of_java_serializers_is_what_their_deserializers_read(
+    capfd: pytest.CaptureFixture[str], saved_by_java: str
+) -> None:
+    truth = json.loads(gzip.decompress((FOLDER / "java_values.json.gz").read_bytes()))
+    rows = listed(capfd, str(FOLDER / "java.pcap.gz"), "--schemas", saved_by_java)
+    assert [row["topic"] for row in rows] == [each["topic"] for each in truth]
+    assert [row["value_error"] for row in rows] == [None] * len(truth)
+    assert [row["decoded"]["value"] for row in rows] == [each["read"] for each in truth]
+    assert {(row["topic"].partition("-")[2], row["value_wire_format"]) for row in rows} == {
+        ("content4", "confluent"), ("global4", "confluent"), ("global8", "apicurio"), ("glue", "glue"),
+        ("headers", "apicurio_content_id"), ("headers-g", "apicurio_global_id"),
+    }  # fmt: skip
+
+
+def test_the_name_of_a_protobuf_message_before_it(saved_by_java: str) -> None:
+    schemas = load_schemas([saved_by_java])
+
+    def read(data: bytes, *headers: tuple[str, bytes]) -> Any:
+        reading = schemas.read("t", data, headers, False)
+        return reading.error or reading.value
+
+    confluent, apicurio = b"\0" + (73).to_bytes(4, "big"), b"\0" + (4714).to_bytes(8, "big")
+    header = ("apicurio.value.globalId", (4714).to_bytes(8, "big"))
+    line, named = b"\x0a\x03A-2\x10\x07", b"\x06\x0a\x04Line"
+    cart = b"\x0a\x07" + line
+    expected = {"sku": "A-2", "count": 7}
+    assert read(apicurio + named + line) == read(confluent + named + line) == expected
+    assert read(confluent + b"\x04\x02\x00" + line) == expected  # Confluent's indexes
+    assert read(line, header, ("apicurio.protobuf.type", b"Line")) == expected  # releases before 3
+    assert read(apicurio + cart)["tags"] == []  # the first message has no such field
+    assert "no message 'Nobody'" in read(line, header, ("apicurio.protobuf.type", b"Nobody"))
+    assert "no Protobuf message indexes" in read(confluent + b"\x07\x0a\x04Line" + line)
+    assert "no message 'Pine'" in read(confluent + b"\x06\x0a\x04Pine" + line)
+    glue = b"\3\0" + UUID(GLUE_ID).bytes
+    assert read(glue + b"\1" + line) == expected
+    assert "no message number 9" in read(glue + b"\x09" + line)
+    assert "no number of a Protobuf message" in read(glue + b"\xff" * 9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kdissect.cli.formats import Format
 from kdissect.engine.records.compiled_records import CompiledRecords
@@ -14,10 +15,15 @@ from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 
+if TYPE_CHECKING:
+    from kdissect.engine.records.compiled_values import CompiledValues
+
 # Number of characters that one call of `printables` covers, as in native/src/records/cells.rs.
 _BLOCK = 256
 # Columns of JSON rows that only Python creates.
-_OF_PYTHON = SCHEMA_COLUMNS | {"acquired", "delivery_count", "decoded"}
+_OF_PYTHON = {"acquired", "delivery_count", "decoded"}
+# The name there of the member `decoded` of a JSON line, which rows without a decoded content do not have.
+_DECODED_MEMBER = "decoded?"
 
 
 class CompiledLines:
@@ -39,16 +45,15 @@ class CompiledLines:
         note: Callable[[Exception, Exchange], None],
         topic_name: TopicNames | None = None,
         wants: Callable[[str], bool] | None = None,
+        values: CompiledValues | None = None,
     ) -> None:
-        names = columns or [
-            field.name for field in RECORD_FIELDS if "." not in field.name and field.name not in _OF_PYTHON
-        ]
+        names = columns or _usual(values is not None)
         self._rows = rows
         self._form = form
         self._report = report
         self._lines = native.RecordLines(style, list(names), *forms, second_text, printables)
         self.records: CompiledRecords[bytes] = CompiledRecords(
-            self._lines, files.__getitem__, self._taken, self._by_rows, note, topic_name, wants
+            self._lines, files.__getitem__, self._taken, self._by_rows, note, topic_name, wants, values
         )
 
     def _by_rows(self, records: RecordSet) -> Iterator[bytes]:
@@ -65,6 +70,13 @@ class CompiledLines:
         lines = self._lines.take()
         if lines:
             yield lines
+
+
+def _usual(with_schemas: bool) -> list[str]:
+    """Return all members of a JSON line."""
+    left_out = _OF_PYTHON if with_schemas else _OF_PYTHON | SCHEMA_COLUMNS
+    names = [field.name for field in RECORD_FIELDS if "." not in field.name and field.name not in left_out]
+    return [*names, _DECODED_MEMBER] if with_schemas else names
 
 
 def printables(block: int) -> bytes:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kdissect.engine.records.compiled_records import CompiledRecords
+    from kdissect.engine.records.compiled_values import CompiledValues, JsonStyle
     from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
@@ -153,7 +154,7 @@ def _write(
     usual = (*_DEFAULT_COLUMNS, *_SCHEMA_COLUMNS) if options.schemas else _DEFAULT_COLUMNS
     form = format_of(options, output, usual, _table_columns(dissection, options), is_live(dissection))
     output.write(form.head())
-    for line in _lines(dissection, options, output, progress, faults, form):
+    for line in _lines(dissection, options, output, progress, faults, form, usual):
         output.write(line)
     output.write(form.tail())
 
@@ -180,6 +181,7 @@ def _lines(
     progress: Progress | None,
     faults: _FaultReport,
     form: Format,
+    usual: Sequence[str],
 ) -> Iterator[bytes]:
     """Return the lines of the records, or no lines while a table buffers them."""
     forms = (options.key_format or "text", options.value_format or "text")
@@ -192,6 +194,9 @@ def _lines(
         from kdissect.cli.formats.made_values import made_values  # start-up: of -e, --sort
 
         extra = made_values(dissection, options)
+    columns = options.fields
+    if options.and_usual or not columns:
+        columns = () if style == "jsonl" else (*usual, *columns)
     if (
         not is_compiled
         or style in ("table", "json")
@@ -199,19 +204,17 @@ def _lines(
         or output.is_terminal
         or extra is not None
         or options.order is not None
-        or values is not None
+        or (values is not None and not _is_native(options, values))
         or _is_by_record(options)
     ):
         made = _made(dissection, options, rows, progress, faults.anomalies, form.line, extra)
         return islice(made, options.limit)
     from kdissect.cli.captures.record_lines import CompiledLines, first_lines  # needs the compiled part
 
-    columns = options.fields
-    if options.and_usual or not columns:
-        columns = () if style == "jsonl" else (*_DEFAULT_COLUMNS, *columns)
     compiled = CompiledLines(
         style, columns, forms, dissection.file_names, rows, form, faults.anomalies, dissection.guard.note,
         topic_name, _topic_chooser(options),
+        _compiled_values(values, faults, "orjson" if style == "jsonl" else "compact"),
     )  # fmt: skip
     # A user who follows a live capture, or limits the number of records, need not wait for further ones.
     at_once = is_live(dissection) or options.limit is not None
@@ -228,6 +231,23 @@ def _record_values(options: Namespace, faults: _FaultReport) -> RecordValues | N
     if options.schemas or is_decoded or any(column.first in SCHEMA_COLUMNS for column in named):
         return values_of(options, faults.pills, faults.topics, is_decoded)
     return None
+
+
+def _is_native(options: Namespace, values: RecordValues) -> bool:
+    """Return whether the native engine decodes keys and values. It reads more records at a time than
+    `--limit` may allow.
+    """
+    return values.schemas is not None and options.limit is None
+
+
+def _compiled_values(
+    values: RecordValues | None, faults: _FaultReport, style: JsonStyle
+) -> CompiledValues | None:
+    if values is None or values.schemas is None:
+        return None
+    from kdissect.engine.records.compiled_values import CompiledValues  # start-up: of --schemas
+
+    return CompiledValues(values.schemas, faults.topics, style, has_cells=style == "compact")
 
 
 def _write_parquet(
@@ -247,12 +267,13 @@ def _write_parquet(
     schema = arrow_schema(*forms, options.fields, with_schemas=bool(options.schemas))
     values = _record_values(options, faults)
     rows = table_rows(dissection.file_names, forms, options.show_secrets, topic_name, values)
-    if is_compiled and values is None and not _is_by_record(options):
+    is_native = values is None or _is_native(options, values)
+    if is_compiled and is_native and not _is_by_record(options):
         from kdissect.engine.records.compiled_tables import CompiledTables  # needs the compiled part
 
         compiled = CompiledTables(
             schema, forms, dissection.file_names, rows, faults.anomalies, dissection.guard.note, topic_name,
-            _topic_chooser(options),
+            _topic_chooser(options), _compiled_values(values, faults, "spaced"),
         )  # fmt: skip
         tables = _compiled(dissection, options, progress, compiled.records)
     else:

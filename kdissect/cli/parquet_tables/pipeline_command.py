@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
+from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
 from kdissect.cli.parquet_tables.tables_command import add_partitions, add_table_directory, add_tables
@@ -121,6 +123,7 @@ def run(arguments: Sequence[str]) -> int:
     if not is_installed():
         say(INSTALL)
         return USAGE
+    check_schemas(parser, options)
     from kdissect.cli.parquet_tables.pipeline_run import run_pipeline  # Spark is optional
 
     try:
@@ -143,6 +146,7 @@ def _parser() -> ArgumentParser:
     add_inputs(parser)
     add = parser.add_argument
     add_tables(add)
+    add_schemas(parser)
     add_spark(parser)
     add("--engine", choices=("auto", "spark", "local"), default="auto", help=(
         "engine that makes the tables: Spark, or this process as 'tables' does (default: auto, this process "

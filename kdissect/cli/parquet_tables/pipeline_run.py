@@ -14,6 +14,7 @@ from kdissect.capture.files import open_captures
 from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.input_options import open_inputs
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.parquet_tables.table_reports import write_reports
 from kdissect.cli.parquet_tables.tables_command import wanted_tables
 from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
@@ -51,7 +52,7 @@ def run_pipeline(options: Namespace) -> int:
         return _run_locally(options, inputs, tables | {ALWAYS})
     hosts = None if options.numeric else options.hosts
     setup = Setup.of(inputs, Ports(options.port, options.only_port), hosts, tuple(options.keylog))
-    setup = setup._replace(fields=options.fields)
+    setup = setup._replace(fields=options.fields, schemas=schemas_of(options))
     job = Job(
         inputs,
         setup,

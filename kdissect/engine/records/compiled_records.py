@@ -3,9 +3,11 @@
 Callbacks from the native engine to Python, and the handling of fields that it leaves to Python.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.compression.codec import decompress_within, growth, usual_growth
@@ -24,6 +26,9 @@ from kdissect.schema.all_fields import has_records
 from kdissect.schema.logs import log
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.compiled_values import CompiledValues
 
 HeldField = tuple[Exchange, Frame, str | None, bytes | None, int, int, int]
 """A records field: topic, its id, partition, where it begins and ends in the frame."""
@@ -101,18 +106,20 @@ class CompiledRecords(Generic[_Made]):
 
     `take` returns the rows that the writer has by now (True: `close` is over), `by_rows` what Python makes of
     a field that is left to it. `note` gets anomalies that are found there. `file_name` returns the name of an
-    input by its number, `wants` whether the records of a topic, by its name, are needed.
+    input by its number, `wants` whether the records of a topic, by its name, are needed. `values` decodes
+    keys and values by schemas.
     """
 
     def __init__(
         self,
-        writer: "native.RecordColumns | native.RecordLines",
+        writer: native.RecordColumns | native.RecordLines,
         file_name: Callable[[int], str],
         take: Callable[[bool], Iterator[_Made]],
         by_rows: Callable[[RecordSet], Iterator[_Made]],
         note: Callable[[Exception, Exchange], None],
         topic_name: TopicNames | None = None,
         wants: Callable[[str], bool] | None = None,
+        values: CompiledValues | None = None,
     ) -> None:
         def name(exchange: Exchange, frame: Frame, topic_id: bytes) -> str | None:
             field = RecordsField(None, topic_id, None, None, 0, 0)
@@ -122,7 +129,9 @@ class CompiledRecords(Generic[_Made]):
             return wants is None or wants(topic), log(topic) is not None
 
         names = NameQuestions(way, name, file_name, topic)
-        self._held = native.HeldRecords(writer, _EXCHANGES, names, BATCH_QUESTIONS)
+        self._held = native.HeldRecords(
+            writer, _EXCHANGES, names, BATCH_QUESTIONS, None if values is None else values.asked
+        )
         self.take_exchange = self._held.take
         """Hold what an exchange has: TAKEN, ENOUGH or LOOK."""
         self.take_block = self._held.take_block

@@ -3,9 +3,11 @@
 Needs pyarrow (extra `arrow`) and the compiled hot path.
 """
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -16,6 +18,9 @@ from kdissect.engine.records.row_tables import RowBuffer, arrow_row, arrow_text
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.compiled_values import CompiledValues
 
 Buffers = list[bytes | None]
 
@@ -37,16 +42,17 @@ class CompiledTables:
         note: Callable[[Exception, Exchange], None],
         topic_name: TopicNames | None = None,
         wants: Callable[[str], bool] | None = None,
+        values: CompiledValues | None = None,
     ) -> None:
         self._schema = schema
         self._rows = rows
         self._buffer = RowBuffer(schema)
         """Rows of fields that follow each other: a table for each field would cost more than its rows."""
         self._report = report
-        self._columns = native.RecordColumns(*forms)
+        self._columns = native.RecordColumns(*forms, values is not None)
         self.records: CompiledRecords[Any] = CompiledRecords(
             self._columns, lambda file: arrow_text(files[file]), self._tables, self._by_rows, note,
-            topic_name, wants,
+            topic_name, wants, values,
         )  # fmt: skip
         self._count = 0
 

@@ -33,6 +33,11 @@ _NAMES = [[f"{part}_{name}" for name in PartFacts._fields] for part in PARTS]
 _NOTHING = PartFacts()
 
 
+def values_by(schemas: Schemas | None) -> RecordValues | None:
+    """Return the decoder for tables, also of contents that no schema describes; None without schemas."""
+    return None if schemas is None else RecordValues(schemas, by_content=True)
+
+
 class RecordValues:
     """Works out `SCHEMA_FIELDS` of records, and what keys and values hold: with `schemas`, or by their bytes.
 
@@ -55,7 +60,7 @@ class RecordValues:
 
     def facts(self, topic: str | None, record: Record, is_key: bool) -> PartFacts:
         """Return the facts about a record's key or value."""
-        return _facts(self._reading(topic, record, is_key))
+        return facts_of(self._reading(topic, record, is_key))
 
     def decoded(self, topic: str | None, record: Record, is_key: bool) -> Any:
         """Return the content of the key or value, as a value for JSON; None if no schema applies."""
@@ -67,7 +72,7 @@ class RecordValues:
         topic = row["topic"]
         for is_key in (True, False):
             reading = self._reading(topic, record, is_key)
-            row.update(zip(_NAMES[is_key], _facts(reading), strict=True))
+            row.update(zip(_NAMES[is_key], facts_of(reading), strict=True))
             if reading.is_fault and self._pills is not None:
                 self._pills.add(row, PARTS[is_key])
             content = record.key if is_key else record.value
@@ -116,7 +121,8 @@ class RecordValues:
         return NO_READING if found is None else Reading(found, found.wire_format, None, found.indexes)
 
 
-def _facts(reading: Reading) -> PartFacts:
+def facts_of(reading: Reading) -> PartFacts:
+    """Return the columns of a reading."""
     found = reading.id
     if found is None and reading.schema is None:
         return _NOTHING

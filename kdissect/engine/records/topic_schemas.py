@@ -37,12 +37,12 @@ class _Seen:
         self.writes = self.reads = 0
         self.writers: dict[str, None] = {}
 
-    def add(self, row: Row) -> None:
-        """Count a value."""
+    def add(self, row: Row, count: int) -> None:
+        """Count values."""
         if row["direction"] != WRITES:
-            self.reads += 1
+            self.reads += count
             return
-        self.writes += 1
+        self.writes += count
         add_client(self.writers, row)
 
     def __str__(self) -> str:
@@ -69,25 +69,27 @@ class TopicSchemas:
         self._topics: dict[tuple[str, str], _Topic] = {}
         self.left_out = 0
 
-    def add(self, row: Row, part: str, reading: Reading, content: bytes, schemas: Schemas) -> None:
-        """Add a key or value."""
+    def add(
+        self, row: Row, part: str, reading: Reading, content: bytes, schemas: Schemas, count: int = 1
+    ) -> None:
+        """Add a key or value, and the number of equal ones that follow it from the same client."""
         place = str(row["topic"] or row["topic_id"]), part
         topic = self._topics.get(place)
         if topic is None:
             if len(self._topics) >= MAX_TOPICS:
-                self.left_out += 1
+                self.left_out += count
                 return
             topic = self._topics[place] = _Topic({}, {})
         name = str(reading.id) if reading.id else _OF_TOPIC if reading.schema else _NONE
         seen = topic.seen.get(name)
         if seen is None:
             if len(topic.seen) >= MAX_SCHEMAS:
-                self.left_out += 1
+                self.left_out += count
                 return
             seen = topic.seen[name] = _Seen(row, reading, content)
             if reading.is_decoded and reading.id:
                 _compare(topic, seen, schemas)
-        seen.add(row)
+        seen.add(row, count)
 
     def lines(self) -> Iterator[str]:
         """Yield what is wrong, a line each."""

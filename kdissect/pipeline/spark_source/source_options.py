@@ -14,7 +14,7 @@ from kdissect.model.limits import DEFAULT_LIMITS, Limits, in_force
 class SourceOptions(NamedTuple):
     """Options: `table` (default `exchanges`), `path` or `paths` (of `load`), `recursive`, `port`, `only_port`
     and `keylog` (several with commas), `shards`: tasks for each capture set (0: by its size), `limits` as
-    `--limits` takes them.
+    `--limits` takes them, `schemas` (several with commas) as `--schemas` does.
     """
 
     table: str
@@ -24,6 +24,7 @@ class SourceOptions(NamedTuple):
     key_logs: tuple[str, ...]
     shards: int
     limits: Limits = DEFAULT_LIMITS
+    schemas: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -36,6 +37,7 @@ class SourceOptions(NamedTuple):
             _listed(options, "keylog"),
             int(options.get("shards", "0")),
             parse_limits(options["limits"]) if options.get("limits") else in_force(),
+            _listed(options, "schemas"),
         )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pyspark.sql.datasource import InputPartition
 
 from kdissect.api import Dissection
 from kdissect.causes.cause_stage import CauseStage
+from kdissect.engine.records.record_values import values_by
 from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.table import Table
@@ -16,6 +18,8 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.pipeline.inputs import Input
 from kdissect.pipeline.spark_source.packet_rows import PACKETS, SEGMENTS, packet_batches, segment_batches
 from kdissect.pipeline.spark_source.source_options import SourceOptions
+from kdissect.serdes.schema_files import load_schemas
+from kdissect.serdes.schemas import Schemas
 from kdissect.stages.one_process import produce
 from kdissect.stages.rows.file_rows import file_row
 from kdissect.stages.rows.table_rows import batch_of
@@ -62,8 +66,17 @@ def batches_of(share: Share, options: SourceOptions) -> Iterator[Any]:
         return iter(())
     if options.table in BY_FILE:
         return _of_files(share, options.table)
-    made = produce(_dissection(share, options), frozenset({options.table}), causes=CauseStage)
+    schemas = _loaded(options.schemas) if options.schemas else None
+    made = produce(
+        _dissection(share, options), frozenset({options.table}), causes=CauseStage, values=values_by(schemas)
+    )
     return (batch for _, batch in made)
+
+
+@lru_cache(1)
+def _loaded(paths: tuple[str, ...]) -> Schemas:
+    """Return schemas, read once in a process. Raises SchemaError."""
+    return load_schemas(paths)
 
 
 def _of_files(share: Share, table: str) -> Iterator[Any]:

@@ -16,6 +16,7 @@ use super::record_choice::{Chosen, RecordChoice};
 use super::record_lines::RecordLines;
 use super::row_facts::{Known, Use};
 use super::rows::Rows;
+use super::schema_values::{Decoded, SchemaValues};
 use super::table::RecordColumns;
 use crate::bodies::partition_rows::Body;
 use crate::bodies::visitor::Program;
@@ -61,18 +62,27 @@ pub struct HeldRecords {
     bytes: usize,
     field: Field,
     known: Known,
+    /// Only if there are schemas.
+    values: Option<SchemaValues>,
 }
 
 type Four = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
+type Values = (String, bool, Py<PyAny>, Py<PyAny>);
 type Six = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 
 #[pymethods]
 impl HeldRecords {
-    /// Callables as `asked.rs`, `content.rs` and `field.rs` say.
+    /// Callables as `asked.rs`, `content.rs`, `field.rs` and `schema_values.rs` say. Raises ValueError.
     #[new]
-    fn new(writer: Writer, exchanges: Four, names: Four, batches: Six) -> Self {
+    fn new(
+        writer: Writer,
+        exchanges: Four,
+        names: Four,
+        batches: Six,
+        values: Option<Values>,
+    ) -> PyResult<Self> {
         let (limits, gzip, lz4, zstd, decompress, rest_fits) = batches;
-        HeldRecords {
+        Ok(HeldRecords {
             writer,
             asked: Asked { exchanges, names },
             ways: QuickMap::default(),
@@ -82,7 +92,8 @@ impl HeldRecords {
             bytes: 0,
             field: Field::new(rest_fits, Contents::new(limits, gzip, [lz4, zstd], decompress)),
             known: Known::default(),
-        }
+            values: values.map(SchemaValues::new).transpose()?,
+        })
     }
 
     /// Hold the records fields of an exchange, if it has any: TAKEN, ENOUGH or LOOK.
@@ -181,6 +192,9 @@ impl HeldRecords {
             }
         };
         self.held = held;
+        if let Some(values) = &mut self.values {
+            values.flush(py)?;
+        }
         let stopped = stopped?;
         if stopped.is_none() {
             self.held.clear();
@@ -303,9 +317,16 @@ impl HeldRecords {
         let Some(mut shared) = self.known.shared(py, &held.frame, direction, records_field) else {
             return Ok(false);
         };
+        if let Some(values) = &mut self.values {
+            if !values.read(py, &shared, &self.field, data)? {
+                return Ok(false);
+            }
+        }
+        let mut decoded = Decoded { values: self.values.as_ref(), first: 0 };
         rows.field(&shared, self.field.count());
         for (index, (batch, content, records)) in (0..).zip(self.field.decoded(py, data)) {
-            rows.batch(py, &shared, (index, batch), records, content)?;
+            rows.batch(py, &shared, (index, batch), records, content, decoded)?;
+            decoded.first += records.records.len();
             if let Base::Assigned(base) = &mut shared.base {
                 *base = base.saturating_add(i64::from(batch.last_offset_delta) + 1);
             }

@@ -1,6 +1,7 @@
 //! Records: of a batch as columns for Arrow (`kdissect.engine.records.compiled_tables`), as JSON, or looked through.
 
 pub mod asked;
+pub mod avro;
 pub mod batch;
 pub mod batch_text;
 mod bulk;
@@ -20,4 +21,5 @@ pub mod record_reader;
 pub mod record_text;
 pub mod row_facts;
 pub mod rows;
+pub mod schema_values;
 pub mod table;

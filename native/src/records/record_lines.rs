@@ -11,6 +11,7 @@ use super::form::Form;
 use super::record_reader::{bytes, Header, Place, Record, Records};
 use super::row_facts::Shared;
 use super::rows::Rows;
+use super::schema_values::Decoded;
 use crate::decimal::{put, put_nanos};
 use crate::json_out::{self, string, uuid_text};
 
@@ -19,6 +20,9 @@ const MOST_BYTES: usize = 4 << 20;
 const SECOND_NS: i64 = 1_000_000_000;
 const SECOND_MS: i64 = 1000;
 const MS_NS: i64 = 1_000_000;
+
+/// Name of `decoded` as a member that some rows do not have.
+const DECODED_MEMBER: &str = "decoded?";
 
 /// Content of a column: equal in all rows of a batch, or different for each record.
 #[derive(Clone, Copy)]
@@ -73,6 +77,16 @@ enum Own {
     KeyBytes,
     ValueBytes,
     Sequence,
+    /// Of the key (True) or the value.
+    WireFormat(bool),
+    SchemaId(bool),
+    SchemaGuid(bool),
+    MessageIndexes(bool),
+    Schema(bool),
+    DecodedPart(bool),
+    Decoded,
+    /// The whole member of a JSON object, only where something is decoded.
+    DecodedMember,
 }
 
 impl Column {
@@ -126,6 +140,27 @@ impl Own {
             "key_bytes" => Own::KeyBytes,
             "value_bytes" => Own::ValueBytes,
             "sequence" => Own::Sequence,
+            "decoded" => Own::Decoded,
+            "decoded.key" => Own::DecodedPart(true),
+            "decoded.value" => Own::DecodedPart(false),
+            DECODED_MEMBER => Own::DecodedMember,
+            _ => return Own::of_schema(name),
+        })
+    }
+
+    fn of_schema(name: &str) -> Option<Own> {
+        let (part, name) = name.split_once('_')?;
+        let is_key = match part {
+            "key" => true,
+            "value" => false,
+            _ => return None,
+        };
+        Some(match name {
+            "wire_format" => Own::WireFormat(is_key),
+            "schema_id" => Own::SchemaId(is_key),
+            "schema_guid" => Own::SchemaGuid(is_key),
+            "message_indexes" => Own::MessageIndexes(is_key),
+            "schema" => Own::Schema(is_key),
             _ => return None,
         })
     }
@@ -215,6 +250,7 @@ impl RecordLines {
 fn before(style: Style, at: usize, name: &str) -> Box<[u8]> {
     let mut out = Vec::new();
     match (style, at) {
+        _ if name == DECODED_MEMBER => {}
         (Style::Json, _) => {
             out.push(if at == 0 { b'{' } else { b',' });
             string(&mut out, name);
@@ -241,6 +277,7 @@ impl Rows for RecordLines {
         (index, batch): (u32, &Batch),
         found: &Records,
         data: &[u8],
+        decoded: Decoded<'_>,
     ) -> PyResult<()> {
         self.share(py, shared, index, batch)?;
         let mut headers = found.headers.as_slice();
@@ -249,7 +286,7 @@ impl Rows for RecordLines {
             headers = others;
             self.count += 1;
             let place = (self.count as i64, number);
-            let row = Row { place, shared, batch, record, headers: own, data };
+            let row = Row { place, shared, batch, record, headers: own, data, decoded };
             let mut start = 0;
             let mut cuts = self.cuts.iter();
             for (_, column) in &self.columns {
@@ -296,6 +333,7 @@ struct Row<'a> {
     record: &'a Record,
     headers: &'a [Header],
     data: &'a [u8],
+    decoded: Decoded<'a>,
 }
 
 impl Writer {
@@ -374,9 +412,55 @@ impl Writer {
             Own::KeyBytes => length(row.record.key),
             Own::ValueBytes => length(row.record.value),
             Own::Sequence => row.batch.sequence(row.record),
+            _ => return self.of_schema(py, out, column, row),
         };
         self.number(out, number);
         Ok(())
+    }
+
+    /// The columns about schemas.
+    fn of_schema(&mut self, py: Python<'_>, out: &mut Vec<u8>, column: Own, row: &Row<'_>) -> PyResult<()> {
+        let record = row.place.1 as usize;
+        let facts = |is_key| row.decoded.facts(record, is_key);
+        let text = match column {
+            Own::WireFormat(is_key) => facts(is_key).and_then(|of| of.wire_format.as_deref()),
+            Own::SchemaGuid(is_key) => facts(is_key).and_then(|of| of.schema_guid.as_deref()),
+            Own::MessageIndexes(is_key) => facts(is_key).and_then(|of| of.message_indexes.as_deref()),
+            Own::Schema(is_key) => facts(is_key).and_then(|of| of.schema.as_deref()),
+            Own::SchemaId(is_key) => {
+                self.number(out, facts(is_key).and_then(|of| of.schema_id));
+                return Ok(());
+            }
+            Own::DecodedPart(is_key) => return self.decoded(py, out, row.decoded.text(record, is_key)),
+            _ => {
+                let mut room = Vec::new();
+                if !row.decoded.both(record, &mut room) {
+                    if matches!(column, Own::Decoded) {
+                        self.null(out);
+                    }
+                    return Ok(());
+                }
+                if matches!(column, Own::DecodedMember) {
+                    out.extend_from_slice(b",\"decoded\":");
+                }
+                return self.cells.json(py, out, std::str::from_utf8(&room)?);
+            }
+        };
+        self.text(py, out, text)
+    }
+
+    /// A decoded key or value. Texts have no escapes (`schema_values.rs`).
+    fn decoded(&mut self, py: Python<'_>, out: &mut Vec<u8>, text: Option<&[u8]>) -> PyResult<()> {
+        let Some(text) = text else { return self.text(py, out, None) };
+        let text = std::str::from_utf8(text)?;
+        if self.cells.style == Style::Json {
+            return self.cells.json(py, out, text);
+        }
+        match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            Some(text) => self.cells.text(py, out, text),
+            None if text == "null" => Ok(()),
+            None => self.cells.json(py, out, text),
+        }
     }
 
     fn null(&self, out: &mut Vec<u8>) {

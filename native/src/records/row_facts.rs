@@ -13,6 +13,7 @@ use super::quick::QuickMap;
 use crate::places::{FILE_SHIFT, NUMBER_MASK};
 
 /// Common values of all records in a field.
+#[derive(Clone, Copy)]
 pub struct Shared<'a> {
     pub connection: &'a Texts,
     pub ordinal: i64,

@@ -4,12 +4,13 @@
 use pyo3::prelude::*;
 
 use super::batch::{Batch, NONE, TRANSACTIONAL};
-use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Values};
+use super::column::{Blobs, Buffers, Flags, Lists, Numbers, Repeated, Spelled, Values};
 use super::field::{GROUP_OUTPUT, MOST_RECORDS};
 use super::form::Form;
 use super::record_reader::{Header, Place, Record, Records};
 use super::row_facts::Shared;
 use super::rows::Rows;
+use super::schema_values::Decoded;
 use crate::json_out::uuid_text;
 
 /// Numbers whose width is that of their column, by the names of `kdissect.engine.records.record_fields.RECORD_FIELDS`.
@@ -51,6 +52,8 @@ pub struct RecordColumns {
     value_bytes: Numbers<4>,
     sequence: Numbers<4>,
     headers: Headers,
+    /// Only if there are schemas: of the value, of the key, and what they hold.
+    schemas: Option<Box<Schemas>>,
     // How they are written.
     key_form: Form,
     value_form: Form,
@@ -65,6 +68,21 @@ struct Headers {
     values: Blobs,
 }
 
+#[derive(Default)]
+struct Schemas {
+    parts: [SchemaColumns; 2],
+    decoded: Blobs,
+}
+
+#[derive(Default)]
+struct SchemaColumns {
+    wire_format: Repeated,
+    schema_id: Numbers<8>,
+    schema_guid: Spelled,
+    message_indexes: Spelled,
+    schema: Spelled,
+}
+
 /// A column with its name.
 pub type Named<'py> = (&'static str, Buffers<'py>);
 
@@ -72,9 +90,10 @@ pub type Named<'py> = (&'static str, Buffers<'py>);
 impl RecordColumns {
     /// The forms of keys and values are names of `Form`.
     #[new]
-    fn new(key_form: Option<&str>, value_form: Option<&str>) -> PyResult<Self> {
+    fn new(key_form: Option<&str>, value_form: Option<&str>, with_schemas: bool) -> PyResult<Self> {
         let (key_form, value_form) = (Form::of(key_form)?, Form::of(value_form)?);
-        Ok(RecordColumns { key_form, value_form, ..RecordColumns::default() })
+        let schemas = with_schemas.then(Box::default);
+        Ok(RecordColumns { key_form, value_form, schemas, ..RecordColumns::default() })
     }
 
     /// Rows in the buffer.
@@ -86,7 +105,7 @@ impl RecordColumns {
     /// All columns except those that Python derives from them, and the numbers of rows and headers.
     /// The buffer is then empty.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(Vec<Named<'py>>, usize, usize)> {
-        let columns = vec![
+        let mut columns = vec![
             ("connection", self.connection.take(py)),
             ("exchange", self.exchange.take(py)),
             ("direction", self.direction.take(py)),
@@ -121,6 +140,9 @@ impl RecordColumns {
             ("headers.key", self.headers.keys.take(py)),
             ("headers.value", self.headers.values.take(py)),
         ];
+        if let Some(schemas) = &mut self.schemas {
+            schemas.take(py, &mut columns)?;
+        }
         Ok((columns, std::mem::take(&mut self.rows), std::mem::take(&mut self.headers.count)))
     }
 }
@@ -129,6 +151,7 @@ impl Rows for RecordColumns {
     fn is_full(&self) -> bool {
         let size =
             self.key.size() + self.value.size() + self.headers.keys.size() + self.headers.values.size();
+        let size = size + self.schemas.as_ref().map_or(0, |schemas| schemas.decoded.size());
         size > GROUP_OUTPUT || self.rows as i64 > MOST_RECORDS
     }
 
@@ -162,6 +185,7 @@ impl Rows for RecordColumns {
         (index, batch): (u32, &Batch),
         found: &Records,
         data: &[u8],
+        decoded: Decoded<'_>,
     ) -> PyResult<()> {
         self.of_batch(index, batch, found.records.len() as u32);
         let mut headers = found.headers.as_slice();
@@ -175,6 +199,9 @@ impl Rows for RecordColumns {
             let (own, others) = headers.split_at_checked(record.headers).unwrap_or_default();
             headers = others;
             self.headers.row(data, own, value_form, room);
+            if let Some(schemas) = &mut self.schemas {
+                schemas.row(&decoded, place as usize, &mut self.room);
+            }
         }
         self.rows += found.records.len();
         Ok(())
@@ -215,5 +242,41 @@ impl Headers {
         }
         self.count += headers.len();
         self.lists.push(self.count);
+    }
+}
+
+impl Schemas {
+    fn row(&mut self, decoded: &Decoded<'_>, record: usize, room: &mut Vec<u8>) {
+        for (columns, is_key) in self.parts.iter_mut().zip([false, true]) {
+            let facts = decoded.facts(record, is_key);
+            columns.wire_format.push(facts.and_then(|of| of.wire_format.as_deref()).map(str::as_bytes), 1);
+            columns.schema_id.push(facts.and_then(|of| of.schema_id), 1);
+            columns.schema_guid.push(facts.and_then(|of| of.schema_guid.as_deref()).map(str::as_bytes), 1);
+            columns
+                .message_indexes
+                .push(facts.and_then(|of| of.message_indexes.as_deref()).map(str::as_bytes), 1);
+            columns.schema.push(facts.and_then(|of| of.schema.as_deref()).map(str::as_bytes), 1);
+        }
+        room.clear();
+        let is_decoded = decoded.both(record, room);
+        self.decoded.push(is_decoded.then_some(room));
+    }
+
+    fn take<'py>(&mut self, py: Python<'py>, columns: &mut Vec<Named<'py>>) -> PyResult<()> {
+        let [value, key] = &mut self.parts;
+        columns.extend([
+            ("key_wire_format", key.wire_format.take(py)),
+            ("key_schema_id", key.schema_id.take(py)),
+            ("key_schema_guid", key.schema_guid.take(py)?),
+            ("key_message_indexes", key.message_indexes.take(py)?),
+            ("key_schema", key.schema.take(py)?),
+            ("value_wire_format", value.wire_format.take(py)),
+            ("value_schema_id", value.schema_id.take(py)),
+            ("value_schema_guid", value.schema_guid.take(py)?),
+            ("value_message_indexes", value.message_indexes.take(py)?),
+            ("value_schema", value.schema.take(py)?),
+            ("decoded", self.decoded.take(py)),
+        ]);
+        Ok(())
     }
 }
