@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol
 
 from kdissect.api import Dissection
+from kdissect.capture.live.process_copy import HAS_COPIES
 from kdissect.cli.options.filter_option import takes
 from kdissect.cli.options.input_options import is_live
 from kdissect.cli.output import Output
@@ -110,7 +110,7 @@ def read_shown(
     """Read the input. For a live capture on a terminal, `show` prints the current counts in place."""
     reading = Reading()
     is_text = options.format in (None, "table", "text")
-    if is_live(dissection) and is_text and output.is_terminal and hasattr(os, "fork"):
+    if is_live(dissection) and is_text and output.is_terminal and HAS_COPIES:
         from kdissect.cli.live_view import LiveView  # start-up: of -i
 
         with LiveView(dissection, output, show), reading:

@@ -18,7 +18,7 @@ from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.live_settings import SCAPY, LiveError, LiveSettings, Ring
-from kdissect.capture.live.programs import FILE, READY
+from kdissect.capture.live.programs import FILE, NOTE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
 
@@ -39,6 +39,7 @@ class _Output:
         self._ring = None
         if settings.path is not None:
             self._ring = FileRing(settings.path, settings.ring, lambda file: _say(FILE + file.path))
+            self._ring.note = lambda line: _say(NOTE + line)
         self.preamble = b""
         self.drops: dict[int, int] = {}
 
@@ -56,6 +57,12 @@ class _Output:
             rest = memoryview(blocks.data)
             while rest:
                 rest = rest[os.write(_STDOUT, rest) :]
+
+    def expire(self) -> None:
+        """Remove files of a ring that are too old."""
+        with self._lock:
+            if self._ring is not None:
+                self._ring.expire()
 
     def note_drops(self, interface: int, drops: int) -> None:
         """Report losses. A file has them at its end."""
@@ -92,6 +99,7 @@ class _Reader:
                 due, before, told = now + _STATISTICS_S, told, self._handle.drops()
                 if told != before:
                     self._output.note_drops(self._number, told)
+                self._output.expire()
         self._drain()
         self._output.note_drops(self._number, self._handle.drops())
 
