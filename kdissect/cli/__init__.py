@@ -50,6 +50,7 @@ JOBS = {
     },
     "capture and share": {
         "live": ("captures", "capture from interfaces"),
+        "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
         "extract": ("captures", "packets, also redacted"),
