@@ -6,6 +6,7 @@ A condition is about causes of `why`, about rules of `check`, or about exchanges
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from kdissect.causes.registry import cause_by
 from kdissect.model.cause import Severity
@@ -22,7 +23,7 @@ ANY_CAUSE = "cause"
 SEVERITIES = tuple(severity.name.lower() for severity in Severity)
 _TIME = r"([0-9]+(?:\.[0-9]+)?)(ms|s|min|m|h)"
 _COUNT = re.compile(rf"(.+),\s*([0-9]{{1,7}})\s+in\s+{_TIME}", re.DOTALL)
-_PERCENTILE = re.compile(rf"([A-Za-z_][\w.]*)\s+p([0-9]{{1,4}})\s*(>=?)\s*(\S+)\s+for\s+{_TIME}")
+_PERCENTILE = re.compile(rf"([A-Za-z_][\w.]*)\s+p([0-9]{{2}}|99[0-9]{{1,2}})\s*(>=?)\s*(\S+)\s+for\s+{_TIME}")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 
 
@@ -64,11 +65,12 @@ def parse_condition(text: str) -> Condition:
     if _WORD.fullmatch(text):
         if text in (ANY_CAUSE, *SEVERITIES) or cause_by(text) is not None:
             return CauseCondition(text)
-        try:
+        with suppress(ValueError):
             return RuleCondition(text)
-        except ValueError:
-            known = f"{ANY_CAUSE}, {', '.join(SEVERITIES)}, an id of docs/why.md, a rule of 'kdissect rules'"
-            raise ValueError(f"{text!r} is no condition. A condition is {known}, or a filter") from None
+        with suppress(ValueError):
+            return CountCondition(text, _filter(text), 1, 0)
+        known = f"{ANY_CAUSE}, {', '.join(SEVERITIES)}, an id of docs/why.md, a rule of 'kdissect rules'"
+        raise ValueError(f"{text!r} is no condition. A condition is {known}, or a filter")
     match = _PERCENTILE.fullmatch(text)
     if match is not None:
         field, digits, operator, value, amount, unit = match.groups()

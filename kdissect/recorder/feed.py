@@ -27,7 +27,8 @@ class Feed:
         self._begin = begin
         self._between = between
         self._say = say
-        self._earlier = [0, 0]
+        self._packets = self._drops = 0
+        self._file: CaptureFile | None = None
         self.captures = begin()
         self.captures.lag.between = between
         self._returns = returns and self.captures.settings.source != STDIN
@@ -44,13 +45,13 @@ class Feed:
 
     @property
     def packets(self) -> int:
-        """Packets that were captured."""
-        return self._earlier[0] + self.captures.captured
+        """Packets of the files that were read so far."""
+        return self._packets + (self._file.packets if self._file is not None else 0)
 
     @property
     def drops(self) -> int:
-        """Packets that were lost, as far as the capturing program reports it."""
-        return self._earlier[1] + self.captures.drops
+        """Packets that the capture lost, as far as these files report it."""
+        return self._drops + (self._file.drops if self._file is not None else 0)
 
     def behind(self) -> Behind:
         """Return the lag of the analysis."""
@@ -59,8 +60,11 @@ class Feed:
     def opened(self) -> Iterator[CaptureFile | None]:
         """Yield each file that the capture begins, and None where packets are missing: it was begun again."""
         while True:
-            yield from self.captures.opened()
             captures = self.captures
+            for file in captures.opened():
+                self._file = file
+                yield file
+                self._packets, self._drops, self._file = self.packets, self.drops, None
             captures.close()
             is_expected = self._is_stopped or not captures.trouble
             if is_expected or not self._returns:
@@ -68,7 +72,6 @@ class Feed:
                 self.is_over = True
                 return
             self._say(f"{captures.trouble}; the capture is tried again")
-            self._earlier = [self.packets, self.drops]
             if not self._reopen():
                 self.is_over = True
                 return

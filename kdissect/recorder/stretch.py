@@ -36,8 +36,6 @@ class Stretch:
         between: Callable[[], None],
     ) -> None:
         self.files: list[CaptureFile] = []
-        self.packets = 0
-        """Packets of the files that are being written."""
         self.latest = ""
         """Path of the last file that was begun."""
         self._old = old
@@ -66,9 +64,7 @@ class Stretch:
             if file is None:
                 return
             self.latest = file.path
-            for batch in self._read(file):
-                self.packets += len(batch)
-                yield batch
+            yield from self._read(file)
 
     def _read(self, file: CaptureFile) -> Iterator[Sequence[PlainPacket]]:
         file.index = len(self.files)

@@ -61,12 +61,12 @@ class Symptom(NamedTuple):
     def is_problem_of(self, other: Symptom) -> bool:
         """Return whether both are about the same problem: equal names, and somebody in common.
 
-        Parties come and go while a problem lasts, so that one in common is enough.
+        Parties come and go while a problem lasts, so that one in common is enough. A mark is about a moment.
         """
         return self.is_alike(other.kind, other.name, other.parties)
 
     def is_alike(self, kind: str, name: str, parties: Collection[str]) -> bool:
         """Return whether it is about the problem of this kind and name, which concerns these parties."""
-        if (self.kind, self.name) != (kind, name):
+        if (self.kind, self.name) != (kind, name) or kind == MARK:
             return False
         return not self.parties or not parties or bool(set(self.parties).intersection(parties))

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 
 from kdissect.capture.formats.capture_writer import PcapngWriter
@@ -38,8 +39,8 @@ class _Output:
         self._lock = threading.Lock()
         self._ring = None
         if settings.path is not None:
-            self._ring = FileRing(settings.path, settings.ring, lambda file: _say(FILE + file.path))
-            self._ring.note = lambda line: _say(NOTE + line)
+            self._ring = FileRing(settings.path, settings.ring, lambda file: _report(FILE + file.path))
+            self._ring.note = lambda line: _report(NOTE + line)
         self.preamble = b""
         self.drops: dict[int, int] = {}
 
@@ -212,6 +213,12 @@ def _fail(error: Exception) -> int:
     what = error.strerror if isinstance(error, OSError) else str(error)
     _say(f"{type(error).__name__}: {name}{what}")
     return 1
+
+
+def _report(line: str) -> None:
+    """Say a line, unless the process that started us was killed: its ring still gets the last packets."""
+    with suppress(BrokenPipeError):
+        _say(line)
 
 
 def _say(line: str) -> None:

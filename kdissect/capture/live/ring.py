@@ -84,7 +84,8 @@ class FileRing:
                 if not is_first and not rest.packets:
                     return  # the preamble has the blocks
             part, rest = self._fitting(file, rest)
-            self._put(file, part.data, part.packets)
+            if not self._put(file, part.data, part.packets) and not file.written:
+                self._discard(file)  # what follows needs the section
 
     def expire(self) -> None:
         """Remove files that are older than the bound, also when no packets come."""
@@ -125,14 +126,18 @@ class FileRing:
                     return None
         # the first blocks of all are the section itself
         if (blocks.packets or not is_first) and not self._put(file, preamble, 0):
-            os.close(self._handle)
-            self._handle, self._file = -1, None
-            file.close()
-            self._to_remove.append(self._kept.pop())
-            self._remove_old()
+            self._discard(file)
             return None
         self._has_begun = True
         return file
+
+    def _discard(self, file: GrowingFile) -> None:
+        """Remove the file that was begun."""
+        os.close(self._handle)
+        self._handle, self._file = -1, None
+        file.close()
+        self._to_remove.append(self._kept.pop())
+        self._remove_old()
 
     def _open(self) -> GrowingFile:
         self._number += 1
@@ -162,6 +167,9 @@ class FileRing:
                 if path == found[-1][1]:
                     _mend(path)
                 status = os.stat(path)  # noqa: PTH116
+                if not status.st_size:
+                    os.unlink(path)  # noqa: PTH108
+                    continue
             except OSError:
                 continue
             file = GrowingFile(path, self._lag)
