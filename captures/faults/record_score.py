@@ -1,7 +1,7 @@
 """Plays recordings to `kdissect record`: `python -m captures.faults.record_score [DIR ...]`.
 
-For each fault the incident file alone is given to `why`: does it name the cause that was injected, and does the
-file begin before the fault? For a healthy recording there must be no incident. Time is that of the packets.
+For each fault the incident file alone is given to `why`: does it name the cause that was injected, and does
+the file begin before the fault? For a healthy recording there must be no incident. Time is that of packets.
 """
 
 import argparse

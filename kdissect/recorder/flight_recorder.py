@@ -92,6 +92,11 @@ class FlightRecorder:
             old = self._old(stretch.latest) if self._is_enough() else []
         self._finish()
 
+    def write_open(self) -> None:
+        """Write the incidents that an earlier process left open."""
+        for incident in list(self.incidents.open):
+            self._write_now(incident)
+
     def look(self) -> None:
         """Look for everything that is due. Called between batches of packets, and while there are none."""
         if self._files is not None:
@@ -296,5 +301,4 @@ class FlightRecorder:
             self._writing = None
             self._take_written(incident, copy.end(), time.monotonic())
         self.incidents.end_all(self.now_ns)
-        for incident in list(self.incidents.open):
-            self._write_now(incident)
+        self.write_open()

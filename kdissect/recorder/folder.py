@@ -23,6 +23,7 @@ _PACKETS = "packets.pcapng"
 _STATE, _LOCK = "state.json", "recorder.lock"
 INCIDENT = "incident.json"
 _MARK = ".mark"
+NAMES = "names"  # the level of redaction that overwrites names
 _LONGEST_MARK = 1_000  # characters of the text of a mark
 # A killed recorder may leave a copy that completes an incident, with the lock.
 _LOCK_S = 30.0
@@ -95,7 +96,7 @@ class Folder:
 
     def store(self, incident: Incident) -> None:
         """Replace the description of a complete incident. Raises OSError."""
-        write_whole(self.incident_path(incident.id) / INCIDENT, incident.row())
+        write_whole(self.incident_path(incident.id) / INCIDENT, public_row(incident))
 
     # state
 
@@ -128,6 +129,13 @@ class Folder:
                 text = path.read_text(encoding="utf-8", errors="replace")[:_LONGEST_MARK]
                 path.unlink()
                 yield text
+
+
+def public_row(incident: Incident) -> Row:
+    """Return the description of an incident that somebody else may read: without names if its files have
+    none.
+    """
+    return incident.row(with_names=incident.written.get("redacted") != NAMES)
 
 
 def write_whole(path: Path, row: Row | list[Any]) -> None:

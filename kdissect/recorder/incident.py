@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.engine.times import SECOND_NS, ns_of, rfc3339, second_text
 from kdissect.model.wording import plural
-from kdissect.recorder.symptom import Symptom
+from kdissect.recorder.symptom import CAUSE, RULE, Symptom
 from kdissect.report.json_pages import versioned
 
 Row = dict[str, Any]
@@ -21,17 +21,18 @@ class Problem:
     symptom: Symptom
     seen: int = 1
 
-    def row(self) -> Row:
-        """Return plain values, for people and for `from_row`."""
+    def row(self, with_names: bool = True) -> Row:
+        """Return plain values, for people and for `from_row`. Texts of conditions have names, too."""
         one = self.symptom
+        has_own_words = one.kind in (CAUSE, RULE)
         return {
             "kind": one.kind,
-            "name": one.name,
-            "condition": one.condition,
+            "name": one.name if with_names or has_own_words else one.kind,
+            "condition": one.condition if with_names else "",
             "level": one.level,
-            "title": one.title,
-            "sentence": one.sentence,
-            "parties": list(one.parties),
+            "title": one.title if with_names or has_own_words else "",
+            "sentence": one.sentence if with_names else "",
+            "parties": list(one.parties) if with_names else [],
             "effects": list(one.effects),
             "since": rfc3339(one.since_ns),
             "until": rfc3339(one.until_ns),
@@ -70,8 +71,8 @@ class Incident:
         begin = min(symptom.since_ns, opened_ns) - before_ns
         begin = max(begin, opened_ns - 2 * before_ns)
         stamp = second_text(opened_ns // SECOND_NS).replace("-", "").replace(":", "")
-        slug = "".join(letter if letter.isalnum() else "-" for letter in symptom.name.lower())[:40]
-        found = cls(f"{stamp}Z-{slug.strip('-')}", opened_ns, [[begin, opened_ns + after_ns]])
+        name = symptom.name.lower() if symptom.kind in (CAUSE, RULE) else symptom.kind
+        found = cls(f"{stamp}Z-{name}", opened_ns, [[begin, opened_ns + after_ns]])
         found.problems.append(Problem(symptom))
         return found
 
@@ -128,22 +129,22 @@ class Incident:
         begin, end = self.spans.pop()
         self.spans += [[begin, min(at_ns, end)], [at_ns + by_ns, max(end, at_ns) + by_ns]]
 
-    def headline(self) -> str:
+    def headline(self, with_names: bool = True) -> str:
         """Return what it is about, for people."""
-        first, *others = self.problems
+        first, *others = (problem.row(with_names) for problem in self.problems)
         more = f" and {plural(len(others), 'other problem')}" if others else ""
-        return f"{first.symptom.title or first.symptom.name}{more}"
+        return f"{first['title'] or first['name']}{more}"
 
-    def row(self) -> Row:
-        """Return plain values, for people and for `from_row`."""
+    def row(self, with_names: bool = True) -> Row:
+        """Return plain values, for people and for `from_row`. Without names they are less exact."""
         return versioned({
             "id": self.id,
-            "headline": self.headline(),
+            "headline": self.headline(with_names),
             "opened": rfc3339(self.opened_ns),
             "spans": [[rfc3339(begin), rfc3339(end)] for begin, end in self.spans],
             "seen": self.seen,
             "latest": rfc3339(self.latest_ns),
-            "problems": [problem.row() for problem in self.problems],
+            "problems": [problem.row(with_names) for problem in self.problems],
             "more_problems": self.more_problems,
             **self.written,
         })  # fmt: skip

@@ -16,11 +16,12 @@ from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.packets.packet import Packet
 from kdissect.model.version import __version__
+from kdissect.recorder.folder import NAMES
 from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed
 
 _APPLICATION = f"{APPLICATION} {__version__}"
-LEVELS = ("secrets", "payload", "names")
+LEVELS = ("secrets", "payload", NAMES)
 """Levels of redaction. Personal data needs an extra, and belongs to `extract`."""
 Spans = Collection[Sequence[int]]
 

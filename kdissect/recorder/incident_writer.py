@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kdissect.capture.whole_file import beside
 from kdissect.engine.times import rfc3339
-from kdissect.recorder.folder import INCIDENT, Folder, sync_folder, write_whole
+from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync_folder, write_whole
 from kdissect.recorder.incident import Incident, Row
 from kdissect.recorder.incident_packets import copy_packets, redact
 from kdissect.recorder.incident_reports import write_reports
@@ -28,7 +28,7 @@ def write_incident(folder: Folder, settings: RecorderSettings, incident: Inciden
     part.mkdir(mode=0o700)
     try:
         incident.written = _fill(part, folder, settings, incident)
-        write_whole(part / INCIDENT, incident.row())
+        write_whole(part / INCIDENT, public_row(incident))
         for path in part.iterdir():
             _sync(path)
         sync_folder(part)
@@ -42,7 +42,7 @@ def write_incident(folder: Folder, settings: RecorderSettings, incident: Inciden
 
 def _fill(part: Path, folder: Folder, settings: RecorderSettings, incident: Incident) -> Row:
     capture = part / CAPTURE
-    comment = f"Incident {incident.id}: {incident.headline()}."
+    comment = f"Incident {incident.id}: {incident.headline(settings.redact != NAMES)}."
     raw = part / f"raw-{CAPTURE}" if settings.redact else capture
     copied = copy_packets(folder.segments(), incident.spans, settings.reading, raw, comment)
     if settings.redact:

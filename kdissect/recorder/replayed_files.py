@@ -80,6 +80,7 @@ class ReplayedFiles:
             self._add_secrets()
             for packet in batch:
                 time_ns = packet[1]
+                end_ns = end_ns or time_ns + self._slice_ns
                 if time_ns >= end_ns or self._out.tell() >= _PIECE:
                     self.is_slice_over = time_ns >= end_ns
                     yield self._taken()

@@ -129,6 +129,8 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
         files = ReplayedFiles(options.paths, int(EVALUATED_EVERY_S * SECOND_NS))
     recorder = FlightRecorder(settings, folder, say, files)
     live = _live_settings(options, settings, folder)
+    if files is not None:
+        recorder.write_open()  # the files may be of another time
     feed = Feed(partial(_begin, live, files), files is None, recorder.look, say)
     process = None
     try:
