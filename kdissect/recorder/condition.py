@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+from kdissect.causes.capture.capture_too_poor import CaptureTooPoor
 from kdissect.causes.registry import cause_by
 from kdissect.model.cause import Severity
 from kdissect.query import FilterError, compile_filter
@@ -28,7 +29,10 @@ _WORD = re.compile(r"[A-Za-z][\w-]*")
 
 
 class CauseCondition:
-    """Causes of `why`: all (`cause`), of one severity, or of one id."""
+    """Causes of `why`: all (`cause`), of one severity, or of one id.
+
+    A capture that lacks much is no trouble of the traffic: it needs its id.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,7 +41,9 @@ class CauseCondition:
         """Return whether it holds for a symptom. A cause that is no more than possible does not count."""
         if symptom.kind != CAUSE or not symptom.is_firm:
             return False
-        return self.text in (ANY_CAUSE, symptom.level, symptom.name, *symptom.effects)
+        if self.text in (symptom.name, *symptom.effects):
+            return True
+        return self.text in (ANY_CAUSE, symptom.level) and symptom.name != CaptureTooPoor.id
 
 
 class RuleCondition:

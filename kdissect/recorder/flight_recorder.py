@@ -6,9 +6,12 @@ copies of the process: the end of an analysis, and the files of an incident.
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
 from kdissect.recorder.exchange_condition import ExchangeCondition
@@ -225,7 +228,8 @@ class FlightRecorder:
         try:
             facts = write_incident(self._folder, self._settings, incident)
         except OSError as error:
-            facts = {"error": str(error.strerror or error)}
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            facts = {"error": str(error.strerror or error), "is_full": is_full}
         write_all(handle, json.dumps(facts).encode())
 
     def _write_now(self, incident: Incident) -> None:
@@ -247,15 +251,25 @@ class FlightRecorder:
             incident.written = facts
             self.incidents.complete(incident)
             self._attempts.pop(incident.id, None)
-            self._folder.store(incident)  # symptoms that came meanwhile
+            self.incidents.describe(incident)  # with symptoms that came meanwhile
             self._say(f"incident {incident.id} is complete: {self._folder.incident_path(incident.id)}")
             self._completed(incident)
             return
         attempts = self._attempts[incident.id] = self._attempts.get(incident.id, 0) + 1
         self._next_attempt_s = now_s + _ATTEMPT_EVERY_S
         self._say(f"incident {incident.id} cannot be written: {error}")
+        if facts.get("is_full"):
+            self._remove_before(incident)
         if attempts >= _ATTEMPTS:
             self.incidents.give_up(incident)
+
+    def _remove_before(self, incident: Incident) -> None:
+        """Remove the packets of the ring that no incident needs any more: the disk has no space."""
+        segments = self._folder.segments()
+        needed = segments_within(segments, [[incident.spans[0][0], self.now_ns]])
+        for path in segments[: segments.index(needed[0])] if needed else ():
+            with suppress(OSError):
+                Path(path).unlink()
 
     # the ring and the clock
 

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 
 from kdissect.model.wording import plural
 from kdissect.recorder.folder import Folder
@@ -21,9 +20,8 @@ _MAX_LEFT_OUT = 100
 
 
 class Incidents:
-    """The incidents of a folder. Every change is stored at once. `say` takes lines for people.
-
-    `opened` is called with each new incident. Raises OSError where the folder cannot be written.
+    """The incidents of a folder. Every change is stored at once, if the disk has space. `say` takes lines
+    for people.
     """
 
     def __init__(
@@ -31,12 +29,10 @@ class Incidents:
         folder: Folder,
         settings: RecorderSettings,
         say: Callable[[str], object],
-        opened: Callable[[Incident], object] = lambda _incident: None,
     ) -> None:
         self._folder = folder
         self._settings = settings
         self._say = say
-        self._opened = opened
         self.written = folder.incidents()
         """Complete ones, the oldest first."""
         before, self.skipped = folder.state()
@@ -46,11 +42,11 @@ class Incidents:
         self.made = 0
         """Incidents that this process opened."""
         self._left_out: list[Symptom] = []
-        self._is_full = False
+        self._is_full = self._is_failing = False
 
     def see(self, symptoms: Iterable[Symptom], now_ns: int) -> None:
         """Take symptoms for which a condition holds now."""
-        is_changed = False
+        is_changed, before = False, self.made
         for symptom in symptoms:
             if (
                 symptom.until_ns >= now_ns - self._settings.before_ns
@@ -58,6 +54,8 @@ class Incidents:
                 is_changed |= self._see(symptom, now_ns)
         if is_changed:
             self._store()
+        for one in self.open[len(self.open) - (self.made - before) :]:  # they are stored: a kill loses none
+            self._say(f"incident {one.id}: {one.problems[0].symptom.sentence}")
 
     def due(self, now_ns: int) -> Incident | None:
         """Return the first incident that has ended."""
@@ -94,8 +92,7 @@ class Incidents:
         for one in reversed(self.written):
             if self._belongs(one, symptom):
                 if one.count(symptom):
-                    with suppress(FileNotFoundError):  # somebody removed it
-                        self._folder.store(one)
+                    self.describe(one)
                 return False
         if len(self.written) + len(self.open) >= self._settings.max_incidents:
             self.written = self._folder.incidents()
@@ -108,8 +105,6 @@ class Incidents:
             new.id, number = f"{base}-{number}", number + 1
         self.open.append(new)
         self.made += 1
-        self._say(f"incident {new.id}: {symptom.sentence}")
-        self._opened(new)
         return True
 
     def _count(self, incident: Incident, symptom: Symptom) -> bool:
@@ -139,5 +134,21 @@ class Incidents:
         self._is_full = True
         return True
 
+    def describe(self, incident: Incident) -> None:
+        """Store the description of a complete incident, unless somebody removed it."""
+        if self._folder.incident_path(incident.id).exists():
+            self._try(lambda: self._folder.store(incident))
+
     def _store(self) -> None:
-        self._folder.store_state(self.open, self.skipped)
+        self._try(lambda: self._folder.store_state(self.open, self.skipped))
+
+    def _try(self, write: Callable[[], object]) -> None:
+        """Write something that the next change writes again. Report the first failure in a row."""
+        try:
+            write()
+        except OSError as error:
+            if not self._is_failing:
+                self._say(f"{self._folder.path}: {error.strerror or error}: counts are not stored")
+            self._is_failing = True
+        else:
+            self._is_failing = False

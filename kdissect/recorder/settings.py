@@ -14,7 +14,7 @@ MIB = 1 << 20
 MIN_BYTES = 8 * MIB
 _SEGMENTS = 20  # files of a full ring: removing the oldest removes a twentieth
 _LONGEST_SEGMENT_S = 60.0
-_LARGEST_SEGMENT = 256 * MIB
+_LARGEST_SEGMENT = 64 * MIB
 _LONGEST = 4  # an incident whose problem lasts ends after this many times `after`
 
 

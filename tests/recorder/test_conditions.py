@@ -27,6 +27,12 @@ def test_causes_by_severity_id_and_consequence(text: str, holds: bool) -> None:
     assert not condition.holds(SLOW._replace(kind=RULE))
 
 
+def test_a_poor_capture_needs_its_id() -> None:
+    poor = SLOW._replace(name="capture-too-poor", level="wastes", effects=())
+    held = [text for text in ("cause", "wastes", "capture-too-poor") if parse_condition(text).holds(poor)]  # type: ignore[union-attr]
+    assert held == ["capture-too-poor"]
+
+
 @pytest.mark.parametrize("text", ["PRD001", "PRD"])
 def test_rules_by_code_and_prefix(text: str) -> None:
     condition = parse_condition(text)

@@ -134,12 +134,12 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     feed = Feed(partial(_begin, live, files), files is None, recorder.look, say)
     process = None
     try:
+        _listen(recorder, feed.stop)
         if files is None:
             give_way()
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
         process = _started(options.command, feed.stop)
-        _listen(recorder, feed.stop)
         recorder.run(feed)
     finally:
         feed.stop()
