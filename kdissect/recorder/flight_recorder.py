@@ -41,7 +41,7 @@ _ATTEMPTS, _ATTEMPT_EVERY_S = 3, 10.0
 class FlightRecorder:
     """A recorder, `run` once. `files` are finished captures, None for a capture that goes on.
 
-    `say` takes lines for people, `completed` each incident whose files are there.
+    `say` takes lines for people, `opened` each new incident.
     """
 
     def __init__(
@@ -50,14 +50,13 @@ class FlightRecorder:
         folder: Folder,
         say: Callable[[str], object],
         files: ReplayedFiles | None = None,
-        completed: Callable[[Incident], object] = lambda _incident: None,
+        opened: Callable[[Incident], object] = lambda _incident: None,
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._say = say
         self._files = files
-        self._completed = completed
-        self.incidents = Incidents(folder, settings, say)
+        self.incidents = Incidents(folder, settings, say, opened)
         self.signalled = 0
         """Signals that ask for an incident. A signal handler counts them."""
         self._signals_seen = 0
@@ -253,7 +252,6 @@ class FlightRecorder:
             self._attempts.pop(incident.id, None)
             self.incidents.describe(incident)  # with symptoms that came meanwhile
             self._say(f"incident {incident.id} is complete: {self._folder.incident_path(incident.id)}")
-            self._completed(incident)
             return
         attempts = self._attempts[incident.id] = self._attempts.get(incident.id, 0) + 1
         self._next_attempt_s = now_s + _ATTEMPT_EVERY_S

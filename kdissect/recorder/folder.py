@@ -44,6 +44,7 @@ class Folder:
         """The path from which the names of the ring's files are made."""
         self.incidents_path = self._root / "incidents"
         self._marks = self._root / "marks"
+        self.messages_path = self._root / "messages.json"
 
     def open(self) -> None:
         """Create what is missing, and lock the folder. Raises FolderError and OSError."""

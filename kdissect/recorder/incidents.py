@@ -21,7 +21,7 @@ _MAX_LEFT_OUT = 100
 
 class Incidents:
     """The incidents of a folder. Every change is stored at once, if the disk has space. `say` takes lines
-    for people.
+    for people. `opened` is called with each new incident.
     """
 
     def __init__(
@@ -29,10 +29,12 @@ class Incidents:
         folder: Folder,
         settings: RecorderSettings,
         say: Callable[[str], object],
+        opened: Callable[[Incident], object] = lambda _incident: None,
     ) -> None:
         self._folder = folder
         self._settings = settings
         self._say = say
+        self._opened = opened
         self.written = folder.incidents()
         """Complete ones, the oldest first."""
         before, self.skipped = folder.state()
@@ -56,6 +58,7 @@ class Incidents:
             self._store()
         for one in self.open[len(self.open) - (self.made - before) :]:  # they are stored: a kill loses none
             self._say(f"incident {one.id}: {one.problems[0].symptom.sentence}")
+            self._opened(one)
 
     def due(self, now_ns: int) -> Incident | None:
         """Return the first incident that has ended."""

@@ -24,12 +24,14 @@ from kdissect.model.wording import plural
 from kdissect.recorder.condition import ANY_CAUSE, Condition, parse_condition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.flight_recorder import EVALUATED_EVERY_S, FlightRecorder
-from kdissect.recorder.folder import Folder, FolderError
+from kdissect.recorder.folder import NAMES, Folder, FolderError
 from kdissect.recorder.incident_packets import LEVELS
 from kdissect.recorder.index import index_json, index_markdown
+from kdissect.recorder.messages import Messages
 from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import SECOND_NS, RecorderSettings
 from kdissect.recorder.watch import Reading
+from kdissect.recorder.webhook import Webhook, parse_webhook, read_secret
 
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
@@ -99,6 +101,13 @@ def _parser() -> ArgumentParser:
     add("--max-incidents", metavar="N", type=_number, default=100, help=(
         "incidents in DIR, after which further ones are only counted (default: 100)"
     ))  # fmt: skip
+    add("--webhook", metavar="[KIND=]URL", type=_webhook, action="append", default=[], help=(
+        "send a message about each incident (may be repeated). KIND: json (default), slack, teams, or "
+        "pagerduty=KEY. @FILE and env:NAME instead of URL or KEY read it from there"
+    ))  # fmt: skip
+    add("--webhook-key", metavar="@FILE|env:NAME", type=_secret, default="", help=(
+        "sign messages with this key (HMAC-SHA256 in X-Kdissect-Signature)"
+    ))  # fmt: skip
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
@@ -127,7 +136,10 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     files = None
     if options.paths and "-" not in options.paths:
         files = ReplayedFiles(options.paths, int(EVALUATED_EVERY_S * SECOND_NS))
-    recorder = FlightRecorder(settings, folder, say, files)
+    messages = Messages(folder, options.webhook, options.webhook_key, settings.redact != NAMES, say)
+    recorder = FlightRecorder(settings, folder, say, files, messages.announce)
+    for incident in recorder.incidents.open:
+        messages.announce(incident)  # a kill may have come first
     live = _live_settings(options, settings, folder)
     if files is not None:
         recorder.write_open()  # the files may be of another time
@@ -144,6 +156,7 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     finally:
         feed.stop()
         feed.captures.close()
+        messages.close()
     made = recorder.incidents.made
     say(f"{plural(feed.packets, 'packet')} recorded, {feed.drops} dropped; {plural(made, 'incident')}")
     if feed.trouble:
@@ -242,6 +255,20 @@ def _time_or_size(text: str) -> tuple[float, int]:
     if text.lower().endswith("b"):
         return 0.0, byte_size(text)
     return time_span(text), 0
+
+
+def _webhook(text: str) -> Webhook:
+    try:
+        return parse_webhook(text)
+    except (ValueError, OSError) as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _secret(text: str) -> str:
+    try:
+        return read_secret(text)
+    except (ValueError, OSError) as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _number(text: str) -> int:
