@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from kdissect.model.wording import plural
 from kdissect.query import Context
 from kdissect.query.predicate import Predicate
 from kdissect.recorder.symptom import FILTER, Symptom
@@ -78,7 +79,8 @@ class CountCondition(ExchangeCondition):
         times.append(time_ns)
         if len(times) == times.maxlen and max(times) - min(times) <= self._span_ns:
             span = f" in {self._span_ns / 1e9:g} s" if self._span_ns else ""
-            self._holds(min(times), max(times), len(times), f"{len(times)} exchanges{span}: {self.text}")
+            sentence = f"{plural(len(times), 'exchange')}{span}: {self.text}"
+            self._holds(min(times), max(times), len(times), sentence)
 
 
 class PercentileCondition(ExchangeCondition):
@@ -114,7 +116,6 @@ class PercentileCondition(ExchangeCondition):
             return
         above, exchanges = sum(part[1] for part in parts), sum(part[2] for part in parts)
         if above > self._beyond * exchanges and self._beyond * exchanges >= 1:
-            sentence = (
-                f"{above} of {exchanges} exchanges in {self._span_ns / 1e9:g} s are beyond: {self.text}"
-            )
+            of = f"{above} of {plural(exchanges, 'exchange')}"
+            sentence = f"{of} in {self._span_ns / 1e9:g} s: {self.text}"
             self._holds(time_ns - self._span_ns, time_ns, above, sentence)

@@ -273,6 +273,7 @@ class FlightRecorder:
 
     def _is_enough(self) -> bool:
         """Return whether the analysis is long enough: the next one begins with less memory."""
+        self._began_ns = self._began_ns or self.now_ns  # files have no time before their first packet
         longest_s = max(_ANALYSIS_S, _ANALYSIS_PARTS * self._settings.before_s)
         return self.now_ns - self._began_ns >= longest_s * SECOND_NS
 

@@ -19,7 +19,7 @@ _LONGEST = 4  # an incident whose problem lasts ends after this many times `afte
 
 
 class RecorderSettings(NamedTuple):
-    """What a recorder keeps, and when it makes an incident.
+    """Settings of a recorder: the packets that it keeps, and when it makes an incident.
 
     `folder` has everything that it writes. `keep_bytes` and `keep_s` bound the ring (0: no such bound).
     `before_s` and `after_s` are the seconds of an incident before and after its problem. A problem that comes

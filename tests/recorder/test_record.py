@@ -105,6 +105,7 @@ def test_an_analysis_that_begins_again_finds_the_same(
     real = Watch.run
     monkeypatch.setattr(Watch, "run", lambda self: (made.append(self), real(self))[1])
     monkeypatch.setattr(flight_recorder, "_ANALYSIS_S", 0.0)
+    monkeypatch.setattr(flight_recorder, "_ANALYSIS_PARTS", 1)
     recorded(tmp_path, REFUSED, "--keep", "40s", "--before", "4s", "--after", "4s")
     assert len(made) > 1
     found = incidents(tmp_path)

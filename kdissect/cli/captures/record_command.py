@@ -105,7 +105,7 @@ def _parser() -> ArgumentParser:
         "send a message about each incident (may be repeated). KIND: json (default), slack, teams, or "
         "pagerduty=KEY. @FILE and env:NAME instead of URL or KEY read it from there"
     ))  # fmt: skip
-    add("--webhook-key", metavar="@FILE|env:NAME", type=_secret, default="", help=(
+    add("--webhook-key", metavar="@FILE|env:NAME", type=_secret, help=(
         "sign messages with this key (HMAC-SHA256 in X-Kdissect-Signature)"
     ))  # fmt: skip
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
@@ -136,7 +136,7 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     files = None
     if options.paths and "-" not in options.paths:
         files = ReplayedFiles(options.paths, int(EVALUATED_EVERY_S * SECOND_NS))
-    messages = Messages(folder, options.webhook, options.webhook_key, settings.redact != NAMES, say)
+    messages = Messages(folder, options.webhook, options.webhook_key or "", settings.redact != NAMES, say)
     recorder = FlightRecorder(settings, folder, say, files, messages.announce)
     for incident in recorder.incidents.open:
         messages.announce(incident)  # a kill may have come first
