@@ -121,12 +121,19 @@ class Dissection:
             else:
                 yield from map(self._observed, feed(packets, analyzer))
             yield _NOTHING
-        self._name_files()
-        ends = ends_of(self.captures.files)
-        yield from map(self._observed, self.guard.closed(analyzer, lambda: analyzer.close_each(ends)))
+        yield from self.closing()
         self.is_over = True
         if self.warns:
             _warn_of(self)
+
+    def closing(self) -> Iterator[Events]:
+        """End the analysis with the packets so far, and yield its last events: connections that close.
+
+        `batches` does so at its end. In a copy of the process, a capture that goes on can be ended so.
+        """
+        self._name_files()
+        ends, analyzer = ends_of(self.captures.files), self.analyzer
+        yield from map(self._observed, self.guard.closed(analyzer, lambda: analyzer.close_each(ends)))
 
     @property
     def joined(self) -> "Joined | None":

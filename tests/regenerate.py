@@ -128,6 +128,7 @@ PARTS = (
             "tests/cli/output/test_format_matrix.py::test_the_matrix_of_the_document",
             "tests/cli/reference/test_wireshark_plugin.py::test_the_page_is_what_tshark_prints",
             "tests/cli/test_tour.py",
+            "tests/recorder/test_record_page.py",
             "tests/causes/test_docs.py",
         ),
         (

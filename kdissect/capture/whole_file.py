@@ -59,7 +59,7 @@ def abandoned(folder: str) -> Iterator[tuple[str, str]]:
     for name in names:
         found = _PART.fullmatch(name)
         part = os.path.join(folder, name)  # noqa: PTH118
-        if found is not None and not _lives(int(found[2])) and not _is_locked(part):
+        if found is not None and not _lives(int(found[2])) and not is_locked(part):
             yield found[1], part
 
 
@@ -68,7 +68,7 @@ def claimed(path: str) -> Iterator[None]:
     """Claim a place that is being written, such as a folder of many files, by an empty file next to it."""
     mark = beside(path)
     with open(mark, "wb") as stream:  # noqa: PTH123
-        _lock(stream.fileno())
+        lock(stream.fileno())
         try:
             yield
         finally:
@@ -92,7 +92,7 @@ class WholeFile:
             _forget_killed(self._path)
         self._stream = open(self._beside, "wb")  # noqa: PTH123  paths stay strings
         if self._beside != self._path:
-            _lock(self._stream.fileno())
+            lock(self._stream.fileno())
         return self._stream
 
     def __exit__(
@@ -140,7 +140,7 @@ class WholeFiles:
         os.mkdir(self._staging)  # noqa: PTH102
         with suppress(OSError):  # Windows opens no folders
             self._handle = os.open(self._staging, os.O_RDONLY)
-            _lock(self._handle)
+            lock(self._handle)
         return self._staging
 
     def __exit__(
@@ -189,7 +189,7 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _lock(handle: int) -> bool:
+def lock(handle: int) -> bool:
     """Lock an open file. Return False if another process holds the lock. File systems without locks always
     succeed.
     """
@@ -204,12 +204,13 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _is_locked(path: str) -> bool:
+def is_locked(path: str) -> bool:
+    """Return whether another process holds the lock of a file, or may do so."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
         return True  # not ours to judge
     try:
-        return not _lock(handle)
+        return not lock(handle)
     finally:
         os.close(handle)

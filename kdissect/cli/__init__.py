@@ -50,6 +50,7 @@ JOBS = {
     },
     "capture and share": {
         "live": ("captures", "capture from interfaces"),
+        "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
         "extract": ("captures", "packets, also redacted"),
@@ -229,7 +230,6 @@ def _help() -> str:
         "kdissect decodes Kafka traffic and explains what goes wrong in it.\n"
         f"{_USAGE}\n"
         + "".join(f"{line}\n" for line in lines)
-        + "'kdissect COMMAND --help' lists the options of a command, with examples.\n"
-        "'kdissect FILE' is 'kdissect info FILE'. 'kdissect -t FILE' opens the screen.\n"
+        + "'kdissect COMMAND --help': the options. 'kdissect FILE': 'kdissect info FILE'.\n"
         "Exit codes: 0 read, 1 findings, 2 wrong usage, 3 unreadable, 4 not judged.\n"
     )

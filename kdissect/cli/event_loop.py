@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol
 
 from kdissect.api import Dissection
+from kdissect.capture.live.process_copy import HAS_COPIES
 from kdissect.cli.options.filter_option import takes
 from kdissect.cli.options.input_options import is_live
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import progress_of
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.model.native import is_compiled, native
+from kdissect.model.native import native
 from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
-from kdissect.stages.block_takers import BlockTaker, take_block
+from kdissect.stages.block_takers import BlockTaker, taking_blocks
 
 
 class Reading:
@@ -110,7 +110,7 @@ def read_shown(
     """Read the input. For a live capture on a terminal, `show` prints the current counts in place."""
     reading = Reading()
     is_text = options.format in (None, "table", "text")
-    if is_live(dissection) and is_text and output.is_terminal and hasattr(os, "fork"):
+    if is_live(dissection) and is_text and output.is_terminal and HAS_COPIES:
         from kdissect.cli.live_view import LiveView  # start-up: of -i
 
         with LiveView(dissection, output, show), reading:
@@ -168,32 +168,6 @@ def read_blocks(
     finally:
         if progress is not None:
             progress.clear()
-
-
-def taking_blocks(
-    dissection: Dissection,
-    take: Callable[[Event], object],
-    count_block: Callable[[native.ExchangeBlock, int], int],
-    others: Sequence[BlockTaker] = (),
-) -> Callable[[Events], None]:
-    """Return the function that `read_blocks` calls with each batch of events."""
-    guard = dissection.guard
-    takers = [BlockTaker.of_counted(count_block, take), *others]
-
-    def take_counting(event: Event) -> None:
-        if event.connection.same_as is None:
-            take(event)
-        if isinstance(event, Exchange):
-            for other in others:
-                other.add(event, 0)
-
-    def take_all(events: Events) -> None:
-        if is_compiled and isinstance(events, native.ExchangeBlock):
-            take_block(events, takers, guard.note)
-        else:
-            guard.each(events, take_counting)
-
-    return take_all
 
 
 def read_views(dissection: Dissection, take: Callable[[ExchangeView], object]) -> None:

@@ -1,20 +1,17 @@
 """Draws the current output of a statistics command for a live capture, in place on a terminal, repeatedly.
 
-A command's final output changes its counts, so it happens only once. So a copy of the process prints, and
-ends. It has the counts as they are between two batches of packets.
+A copy of the process prints, and ends (`capture.live.process_copy`).
 """
 
 from __future__ import annotations
 
-import os
-import select
 import shutil
-import signal
 import time
 from collections.abc import Callable
 
 from kdissect.api import Dissection
 from kdissect.capture.live.captures import LiveCaptures
+from kdissect.capture.live.process_copy import ProcessCopy
 from kdissect.cli.diagnostics import ENDING_SIGNALS
 from kdissect.cli.output import Output
 from kdissect.model.wording import plural
@@ -22,8 +19,6 @@ from kdissect.model.wording import plural
 EVERY_S = 1.0
 _PATIENCE_S = 5.0  # a copy that takes longer is ended
 _PACKETS_PART = 10  # drawing takes one part of the time in this number: the other parts are for packets
-_CHUNK = 1 << 16
-_DONE = b"\0"  # nothing printable
 # The alternate screen, where long lines are cut, and back. Then the cursor home, and erasing to the end of
 # the line, and of the screen.
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?7l", "\x1b[?7h\x1b[?1049l"
@@ -82,37 +77,16 @@ class LiveView:
 
     def _text(self) -> str | None:
         """Return the current output; None if a copy fails."""
-        reading, writing = os.pipe()
         try:
-            child = os.fork()
-        except OSError:  # too many processes, or no room for one
-            os.close(reading)
-            os.close(writing)
+            copy = ProcessCopy(self._print, ENDING_SIGNALS)
+        except OSError:
             return None
-        if not child:
-            self._print(writing)
-        os.close(writing)
-        found, until_s = b"", time.monotonic() + _PATIENCE_S
-        while select.select([reading], [], [], max(0.0, until_s - time.monotonic()))[0]:
-            part = os.read(reading, _CHUNK)
-            if not part:
-                break
-            found += part
-        os.close(reading)
-        # no matter if it ended already: the process id is ours until we wait for it
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return found.removesuffix(_DONE).decode("utf-8", "replace") if found.endswith(_DONE) else None
+        copy.poll(_PATIENCE_S)
+        found = copy.end()
+        return None if found is None else found.decode("utf-8", "replace")
 
     def _print(self, writing: int) -> None:
-        """In the copy: print and exit."""
-        try:
-            for name in ENDING_SIGNALS:
-                if hasattr(signal, name):
-                    signal.signal(getattr(signal, name), signal.SIG_IGN)  # the other process ends us
-            self._output.divert(writing)
-            self._write(self._output)
-            self._output.write(_DONE)
-            self._output.flush()
-        finally:
-            os._exit(0)
+        """In the copy: print."""
+        self._output.divert(writing)
+        self._write(self._output)
+        self._output.flush()

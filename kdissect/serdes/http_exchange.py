@@ -28,6 +28,8 @@ class HttpFailureError(Exception):
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
         self.status = status
+        self.may_have_arrived = False
+        """Whether the server may have taken the request: it was reached, and did not respond."""
 
     @property
     def may_pass(self) -> bool:
@@ -56,8 +58,10 @@ def exchange(request: Request, seconds: float, max_bytes: int = 0) -> bytes:
 
     `seconds` is the limit from the name lookup to the last byte.
     """
-    found = _Attempt(request, max_bytes).result(seconds)
+    attempt = _Attempt(request, max_bytes)
+    found = attempt.result(seconds)
     if isinstance(found, HttpFailureError):
+        found.may_have_arrived = attempt.is_connected and not found.status
         raise found
     return found
 
@@ -73,6 +77,7 @@ class _Attempt:
         self._result: bytes | HttpFailureError = _too_late()
         self._connections: list[HTTPConnection] = []
         self._end = 0.0
+        self.is_connected = False
 
     def result(self, seconds: float) -> bytes | HttpFailureError:
         """Return the body, or the reason of a failure within this time."""
@@ -128,6 +133,7 @@ class _Attempt:
                 self.timeout = attempt._left()
                 super().connect()
                 attempt._left()
+                attempt.is_connected = True
 
         return Timed
 

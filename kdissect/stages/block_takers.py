@@ -9,7 +9,9 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import NamedTuple
 
-from kdissect.model.native import native
+from kdissect.api import Dissection
+from kdissect.model.native import is_compiled, native
+from kdissect.session.events import Event, Events
 from kdissect.session.exchange import Exchange
 
 Note = Callable[[Exception, object], None]
@@ -85,3 +87,31 @@ def _take(taker: BlockTaker, block: native.ExchangeBlock, start: int, note: Note
     except Exception as error:
         note(error, block)
         return len(block)
+
+
+def taking_blocks(
+    dissection: Dissection,
+    take: Callable[[Event], object],
+    count_block: Callable[[native.ExchangeBlock, int], int],
+    others: Sequence[BlockTaker] = (),
+) -> Callable[[Events], None]:
+    """Return a function for each batch of events. `take` takes the events, except exchanges of blocks that
+    `count_block` takes. `others` take the same blocks.
+    """
+    guard = dissection.guard
+    takers = [BlockTaker.of_counted(count_block, take), *others]
+
+    def take_counting(event: Event) -> None:
+        if event.connection.same_as is None:
+            take(event)
+        if isinstance(event, Exchange):
+            for other in others:
+                other.add(event, 0)
+
+    def take_all(events: Events) -> None:
+        if is_compiled and isinstance(events, native.ExchangeBlock):
+            take_block(events, takers, guard.note)
+        else:
+            guard.each(events, take_counting)
+
+    return take_all

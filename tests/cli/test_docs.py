@@ -44,6 +44,7 @@ PAGES = sorted(
 CONSOLE_PAGES = [page for page in PAGES if "```console" in page.read_text()]
 # Pages whose console blocks build upon each other, and the test that walks through them.
 WALKED = {
+    "docs/record.md": "tests/recorder/test_record_page.py",
     "docs/tour.md": "tests/cli/test_tour.py",
     "docs/wireshark.md": "tests/cli/reference/test_wireshark_plugin.py",
 }
@@ -73,6 +74,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/metrics.md": (1, f"{ROOT}; tests/live/test_live_metrics.py"),
     "docs/native.md": (1, "pipx, uv and a wheel: a release is tried with them by hand"),
     "docs/performance.md": (1, LONG),
+    "docs/record.md": (2, f"{ROOT}; tests/live/test_record.py"),
     "docs/reports.md": (1, CI_DOCS),
     "docs/request-logs.md": (1, "tests/capture/live/test_followed_log.py"),
     "docs/schemas.md": (1, "tests/serdes/test_registry.py"),

@@ -32,13 +32,15 @@ def free_port() -> int:
 
 
 class Live:
-    """A running `kdissect live`, from when it says that it captures. `lines` are its output so far."""
+    """A running `kdissect live`, or another command that captures, from when it says that it captures.
+    `lines` are its output so far.
+    """
 
     started: ClassVar[list["Live"]] = []
 
-    def __init__(self, *arguments: object, before: Sequence[str] = ()) -> None:
+    def __init__(self, *arguments: object, before: Sequence[str] = (), name: str = "live") -> None:
         self.process = subprocess.Popen(
-            [*before, *command("live", *arguments)], cwd=CHECKOUT, stdin=subprocess.DEVNULL,
+            [*before, *command(name, *arguments)], cwd=CHECKOUT, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
         )  # fmt: skip
         Live.started.append(self)
@@ -104,7 +106,7 @@ class Live:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.said.append(line)
-            if "capturing on" in line:
+            if "capturing on" in line or "recording" in line:
                 self._captures.set()
         self._captures.set()
 

@@ -114,24 +114,6 @@ def until(holds: Callable[[], bool], what: str) -> None:
     raise AssertionError(f"waited in vain for {what}")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Yield a file system of 1 MB."""
-    needs_capture()
-    place = tmp_path / "small"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip(f"no tmpfs can be mounted: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
 def test_disk_full(broker: Broker, source: str, small_disk: Path) -> None:
     """What found room is whole blocks; it is analysed to its end, and said why nothing more came."""
     file = small_disk / "live.pcapng"

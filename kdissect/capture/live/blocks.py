@@ -16,6 +16,8 @@ from kdissect.capture.formats.pcapng import (
     ENHANCED_PACKET,
     INTERFACE,
     MAX_BLOCK,
+    MAX_SECRET_BYTES,
+    SECRETS,
     SECTION,
     STATISTICS,
     parse_drops,
@@ -82,7 +84,7 @@ class BlockCutter:
                 break
             if kind == ENHANCED_PACKET:
                 packets += 1
-            elif kind in (SECTION, INTERFACE, STATISTICS):
+            elif kind in (SECTION, INTERFACE, STATISTICS, SECRETS):
                 if start < position:
                     pieces.append(Blocks(data[start:position], packets))
                 packets, start = 0, end
@@ -94,7 +96,7 @@ class BlockCutter:
         return pieces
 
     def _note(self, kind: int, block: bytes, pieces: list[Blocks]) -> None:
-        """Note a section, an interface, or statistics."""
+        """Note a section, an interface, secrets, or statistics."""
         if kind == STATISTICS:
             (interface,) = _NUMBER.unpack_from(block, 8)
             self.drops[interface] = parse_drops(block[8:-4], "<")
@@ -107,7 +109,8 @@ class BlockCutter:
             self.preamble = b""
             self.drops_before += sum(self.drops.values())
             self.drops.clear()
-        self.preamble += block
+        if kind != SECRETS or len(self.preamble) < MAX_SECRET_BYTES:  # the most that a reader takes
+            self.preamble += block
         pieces.append(Blocks(block, 0))
 
 

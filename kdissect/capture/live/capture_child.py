@@ -12,13 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 
 from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.live_settings import SCAPY, LiveError, LiveSettings, Ring
-from kdissect.capture.live.programs import FILE, READY
+from kdissect.capture.live.programs import FILE, NOTE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
 
@@ -38,7 +39,8 @@ class _Output:
         self._lock = threading.Lock()
         self._ring = None
         if settings.path is not None:
-            self._ring = FileRing(settings.path, settings.ring, lambda file: _say(FILE + file.path))
+            self._ring = FileRing(settings.path, settings.ring, lambda file: _report(FILE + file.path))
+            self._ring.note = lambda line: _report(NOTE + line)
         self.preamble = b""
         self.drops: dict[int, int] = {}
 
@@ -56,6 +58,12 @@ class _Output:
             rest = memoryview(blocks.data)
             while rest:
                 rest = rest[os.write(_STDOUT, rest) :]
+
+    def expire(self) -> None:
+        """Remove files of a ring that are too old."""
+        with self._lock:
+            if self._ring is not None:
+                self._ring.expire()
 
     def note_drops(self, interface: int, drops: int) -> None:
         """Report losses. A file has them at its end."""
@@ -92,6 +100,7 @@ class _Reader:
                 due, before, told = now + _STATISTICS_S, told, self._handle.drops()
                 if told != before:
                     self._output.note_drops(self._number, told)
+                self._output.expire()
         self._drain()
         self._output.note_drops(self._number, self._handle.drops())
 
@@ -204,6 +213,12 @@ def _fail(error: Exception) -> int:
     what = error.strerror if isinstance(error, OSError) else str(error)
     _say(f"{type(error).__name__}: {name}{what}")
     return 1
+
+
+def _report(line: str) -> None:
+    """Say a line, unless the process that started us was killed: its ring still gets the last packets."""
+    with suppress(BrokenPipeError):
+        _say(line)
 
 
 def _say(line: str) -> None:

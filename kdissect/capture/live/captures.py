@@ -11,7 +11,7 @@ import os
 import queue
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from platform import system as platform
 from typing import Protocol
 
@@ -73,14 +73,22 @@ class LiveCaptures:
     """No request log is read next to packets."""
     total_bytes = None
 
-    def __init__(self, settings: LiveSettings, source: ByteSource | None = None) -> None:
+    def __init__(
+        self,
+        settings: LiveSettings,
+        source: ByteSource | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self.settings = settings
+        self._clock = clock
         self.files: list[CaptureFile] = []
         self.lag = Lag()
         self.unanalysed = 0
         """Bytes in files that the ring removed before the analysis came to them: our own loss."""
         self.is_drained = False
         """Whether `batches` has given everything."""
+        self.notes: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """Lines for people about the files: what a full disk cost."""
         self._tapes: queue.SimpleQueue[_Tape | None] = queue.SimpleQueue()
         self._spool: Spool | None = None
         if source is not None:
@@ -127,13 +135,14 @@ class LiveCaptures:
     def _start(self, program: Program) -> _Backend:
         writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
         if self.settings.path is not None and writes:
-            return Recording(program, self.settings, self.lag, self._tapes.put, self._ended)
+            return Recording(program, self.settings, self.lag, self._tapes.put, self._ended, self.notes.put)
         return self._recorder(ChildSource(program, self.settings))
 
     def _recorder(self, source: ByteSource) -> Recorder:
         sink: FileRing | SpoolSink
         if self.settings.path is not None:
-            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag)
+            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag, self._clock)
+            sink.note = self.notes.put
             if is_tap(self.settings):
                 sink.open_file = _open_private
         else:
@@ -149,17 +158,22 @@ class LiveCaptures:
         """Yield the packets, in non-empty sequences, as they come, until the capture ends. Raises no
         exception.
         """
+        for file in self.opened():
+            file.index = len(self.files)
+            self.files.append(file)
+            yield from file.batches()
+            if self.trouble and not file.packets:
+                file.error = None  # it is empty because nothing was recorded
+
+    def opened(self) -> Iterator[CaptureFile]:
+        """Yield each file when it begins, until the capture ends. Read one to its end before the next."""
         while (tape := self._next()) is not None:
             if not isinstance(tape, Spool) and tape.is_removed:
                 self.unanalysed += tape.skip()
                 continue
             file = CaptureFile(tape.path, tape, None)
-            file.index = len(self.files)
             file.capture_set = self._capture_set(tape.path)
-            self.files.append(file)
-            yield from file.batches()
-            if self.trouble and not file.packets:
-                file.error = None  # it is empty because nothing was recorded
+            yield file
         self.is_drained = True
 
     def packets(self) -> Iterator[Packet]:

@@ -16,16 +16,26 @@ SOURCES = (AUTO, LIBPCAP, DUMPCAP, TCPDUMP, SCAPY)
 
 
 class Ring(NamedTuple):
-    """When to go on to the next file, and how many to keep; 0: no such limit."""
+    """When to go on to the next file, and how many to keep; 0: no such limit.
+
+    `total_bytes` and `total_seconds` bound all files of the ring together, with files of earlier runs.
+    """
 
     bytes: int = 0
     seconds: float = 0
     keep: int = 0
+    total_bytes: int = 0
+    total_seconds: float = 0
 
     @property
     def is_rotated(self) -> bool:
         """Whether there is more than one file."""
         return bool(self.bytes or self.seconds)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether old files are removed for new ones, after a full disk and in a later run, too."""
+        return bool(self.total_bytes or self.total_seconds)
 
 
 class LiveSettings(NamedTuple):

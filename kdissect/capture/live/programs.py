@@ -28,6 +28,7 @@ from kdissect.capture.live.live_settings import (
 
 READY = "ready"
 FILE = "File: "
+NOTE = "Note: "  # our child's, about the files of its ring
 # Measured (docs/live.md): libpcap shows an exchange after 5 ms, dumpcap, which lets the kernel gather packets
 # for 250 ms, after 200. At the highest packet rates dumpcap is the only one that still takes all packets. A
 # ring is written by our own child: dumpcap puts no comment into files of a ring. scapy needs only Python, and

@@ -212,7 +212,8 @@ class PipeSource:
 class Recording:
     """Recording by a program that names each file it begins. Raises LiveError if it does not start.
 
-    `opened` is called with each file, in order, and `ended` when there will be no more.
+    `opened` is called with each file, in order, and `ended` when there will be no more. `note` takes lines
+    for people about the files.
     """
 
     def __init__(
@@ -222,16 +223,17 @@ class Recording:
         lag: Lag,
         opened: Callable[[FollowedFile], None],
         ended: Callable[[], None],
+        note: Callable[[str], None],
     ) -> None:
         self.name = program.name
         self.trouble = ""
         self.packets = 0
         self._lag = lag
-        self._keep = settings.ring.keep
+        self._ring = settings.ring
         self._opened = opened
         self._ended = ended
         self._files: list[FollowedFile] = []  # files that may still exist, oldest first
-        self._child = Child(program, settings, self._new_file)
+        self._child = Child(program, settings, self._new_file, note)
         self._waiter = threading.Thread(target=self._wait, name="kdissect-recording", daemon=True)
 
     @property
@@ -266,7 +268,9 @@ class Recording:
             self._files[-1].close()
         file = FollowedFile(path, self._lag)
         self._files.append(file)
-        if self._keep and len(self._files) > self._keep:
+        if self._ring.keep and len(self._files) > self._ring.keep:
+            self._files.pop(0).is_removed = True
+        while self._ring.is_bounded and not os.path.exists(self._files[0].path):  # noqa: PTH110
             self._files.pop(0).is_removed = True
         self._opened(file)
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kdissect.capture.live.live_settings import LiveError, LiveSettings, MissingError
-from kdissect.capture.live.programs import FILE, Program, error_of, lost_packets
+from kdissect.capture.live.programs import FILE, NOTE, Program, error_of, lost_packets
 
 if sys.platform == "linux":
     import fcntl
@@ -28,15 +28,21 @@ _WORDS = 40  # lines of stderr that are stored: the last ones name the error
 class Child:
     """A running program, constructed when it captures. Raises LiveError if it does not.
 
-    `new_file` is called, from a thread, with the path of each file that it begins to write.
+    `new_file` is called, from a thread, with the path of each file that it begins to write, and `note` with
+    what it says about its files.
     """
 
     def __init__(
-        self, program: Program, settings: LiveSettings, new_file: Callable[[str], None] | None = None
+        self,
+        program: Program,
+        settings: LiveSettings,
+        new_file: Callable[[str], None] | None = None,
+        note: Callable[[str], None] | None = None,
     ) -> None:
         self.name = program.name
         self._program = program
         self._new_file = new_file
+        self._note = note
         self._words: deque[str] = deque(maxlen=_WORDS)
         self._ready = threading.Event()
         self._asked = False
@@ -106,6 +112,8 @@ class Child:
                 self._new_file(text.removeprefix(FILE))
             if text.startswith(self._program.ready):
                 self._ready.set()
+            elif text.startswith(NOTE) and self._note is not None:
+                self._note(text.removeprefix(NOTE))
             elif text:
                 self._words.append(text.encode("utf-8", "replace").decode())
         self._ready.set()

@@ -31,6 +31,8 @@ class GrowingFile:
         self.keep_open = True
         self.packets = 0
         self.written = 0
+        self.latest_s = 0.0
+        """Time of its last bytes, on the clock of its ring."""
         self.is_closed = False
         self.is_removed = False
         self._lag = lag

@@ -13,7 +13,7 @@ from kdissect.capture.byte_source import FileSource
 from kdissect.capture.files import without_packets
 from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
-from kdissect.cli.event_loop import read_blocks, read_events, read_shown, taking_blocks
+from kdissect.cli.event_loop import read_blocks, read_events, read_shown
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.report_files import FORMATS, HTML, PrintSchema, ReportFiles, render, report_option
@@ -38,6 +38,7 @@ from kdissect.rules.rule_selection import select
 from kdissect.rules.run_coverage.capture_quality import quality_of
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
+from kdissect.stages.block_takers import taking_blocks
 
 if TYPE_CHECKING:
     from kdissect.cli.findings.cause_reading import CausesOfReport

@@ -21,6 +21,14 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("from another machine", "live -"),
     ),
+    "record": (
+        ("keep ten minutes, and more of each trouble", "record -i eth0 -f 'tcp port 9092' -d recorder"),
+        (
+            "trouble of some kinds",
+            "record -i eth0 -d recorder --when stops --when 'errors == REQUEST_TIMED_OUT, 20 in 10s'",
+        ),
+        ("while tests run", "record -i lo -d recorder -- pytest"),
+    ),
     "request-log": (
         ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
         ("until when, and at which level", "request-log status kafka1:9092"),

@@ -6,11 +6,13 @@ import signal
 import threading
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from types import FrameType
 
 from kdissect.capture.files import Captures, open_captures
 from kdissect.capture.live.bindings import check_filter
 from kdissect.capture.live.captures import LiveCaptures, open_live
+from kdissect.capture.live.lag import Behind
 from kdissect.capture.live.live_settings import BadOptionsError, LiveError, MissingError
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.live.live_options import settings_of
@@ -27,7 +29,7 @@ def start_capture(options: Namespace) -> LiveCaptures:
     try:
         settings = settings_of(None, options)
         if settings.capture_filter:
-            _check_filter(settings.capture_filter)
+            check_expression(settings.capture_filter)
         captures = open_live(settings)
     except (ValueError, BadOptionsError) as error:
         say(str(error))
@@ -36,9 +38,9 @@ def start_capture(options: Namespace) -> LiveCaptures:
         say(str(error))
         raise SystemExit(UNREADABLE) from None
     atexit.register(captures.close)
-    _give_way()
-    _end_by_signals(captures)
-    _watch_lag(captures)
+    give_way()
+    end_by_signals(captures.stop)
+    watch_lag(captures.behind)
     _say_what_is_captured(captures)
     return captures
 
@@ -55,39 +57,42 @@ def report_capture(captures: Captures) -> int:
     return UNREADABLE if captures.trouble else OK
 
 
-def _give_way() -> None:
+def give_way() -> None:
     """Analysis has time, and packets are lost in milliseconds: whoever records them goes first."""
     if hasattr(os, "nice"):
         os.nice(_NICE)
 
 
-def _check_filter(expression: str) -> None:
+def check_expression(expression: str) -> None:
+    """Compile a capture filter. Raises BadOptionsError."""
     try:
         check_filter(expression)
     except MissingError:  # then dumpcap or tcpdump will say it
         return
 
 
-def _end_by_signals(captures: LiveCaptures) -> None:
-    """End the capture on the first signal, not the command. A second signal ends the command as well."""
+def end_by_signals(stop: Callable[[], object]) -> None:
+    """Call `stop` on the first signal, which ends the capture. A second signal ends the command as well."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for name in ENDING_SIGNALS:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.default_int_handler)
-        captures.stop()
+        stop()
 
     for name in ENDING_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), end)
 
 
-def _watch_lag(captures: LiveCaptures) -> None:
+def watch_lag(measure: Callable[[], Behind]) -> None:
+    """Report on stderr that the analysis lags, from a thread."""
+
     def watch() -> None:
         reported_at = 0.0
         while True:
             time.sleep(0.5)
-            behind = captures.behind()
+            behind = measure()
             now = time.monotonic()
             if behind.seconds >= _LAG_REPORTED_S and now - reported_at >= _LAG_EVERY_S:
                 reported_at = now

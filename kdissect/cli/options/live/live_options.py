@@ -30,8 +30,8 @@ _LIVE_ONLY = (
 )  # fmt: skip
 
 
-def add_live(parser: ArgumentParser) -> None:
-    """Add `-i`, `-f`, `-w`, `-D` and what goes with them."""
+def add_live(parser: ArgumentParser, writes: bool = True) -> None:
+    """Add `-i`, `-f`, `-D` and what goes with them; if it `writes`, also `-w` and its options."""
     add = parser.add_argument_group("live capture (docs/live.md)").add_argument
     add("-i", "--interface", dest="interfaces", metavar="IFACE", action="append", default=[], help=(
         "capture on this interface (may be repeated). any: on all interfaces"
@@ -40,12 +40,10 @@ def add_live(parser: ArgumentParser) -> None:
     add("-f", "--capture-filter", metavar="BPF", default="", help=(
         "capture only these packets, such as 'tcp port 9092' (pcap-filter)"
     ))  # fmt: skip
-    add(
-        "-w",
-        "--write",
-        metavar="FILE",
-        help="write the packets to FILE (pcapng) before kdissect analyzes them",
-    )
+    if writes:
+        add("-w", "--write", metavar="FILE", help=(
+            "write the packets to FILE (pcapng) before kdissect analyzes them"
+        ))  # fmt: skip
     add(
         "--source",
         choices=SOURCES,
@@ -58,7 +56,10 @@ def add_live(parser: ArgumentParser) -> None:
         f"buffer of the kernel (default: {BUFFER_MIB} MiB)"
     ))  # fmt: skip
     add("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m, 1h ...")
-    add("--rotate-size", metavar="SIZE", type=_size, default=0, help="with -w: next file after 100MB ...")
+    if not writes:
+        parser.set_defaults(write=None, rotate_size=0, rotate_time=0.0, keep=0)
+        return
+    add("--rotate-size", metavar="SIZE", type=byte_size, default=0, help="with -w: next file after 100MB ...")
     add("--rotate-time", metavar="TIME", type=time_span, default=0.0, help="with -w: next file after 10m ...")
     add("--keep", metavar="N", type=_count, default=0, help="with both: remove all but the last N files")
 
@@ -137,7 +138,8 @@ def _buffer(text: str) -> int:
     return number
 
 
-def _size(text: str) -> int:
+def byte_size(text: str) -> int:
+    """Return bytes, of an argument such as 100MB or 64MiB."""
     number, unit = _split(text)
     unit = unit.lower().removesuffix("b")
     if number is None or unit not in _SIZES or number * _SIZES[unit] < 1:

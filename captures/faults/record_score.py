@@ -1,0 +1,90 @@
+"""Plays recordings to `kdissect record`: `python -m captures.faults.record_score [DIR ...]`.
+
+For each fault the incident file alone is given to `why`: does it name the cause that was injected, and does
+the file begin before the fault? For a healthy recording there must be no incident. Time is that of packets.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from captures.faults.recording import RECORDED, Recording, page_of, recordings
+from captures.faults.score import placed
+from kdissect.cli import main as kdissect
+from kdissect.engine.times import ns_of
+
+
+class Recorded(NamedTuple):
+    """The incidents of one recording. `is_named` and `is_before` are None for a healthy one."""
+
+    name: str
+    incidents: int
+    is_named: bool | None
+    is_before: bool | None
+    said: str
+
+
+def recorded(one: Recording, options: Sequence[str]) -> Recorded:
+    """Return what a recorder makes of a recording."""
+    keys = Path(str(one.path).partition(".pcap")[0] + ".keys")
+    key_logs = ["--keylog", str(keys)] if keys.exists() else []
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        kdissect(["record", str(one.path), *key_logs, "-d", folder, *options])
+        found = [
+            json.loads(path.read_text()) for path in sorted(Path(folder).glob("incidents/*/incident.json"))
+        ]
+        if one.is_healthy:
+            said = ", ".join(f"{row['headline']}" for row in found)
+            return Recorded(one.name, len(found), None, None, said)
+        named, is_before = set[str](), False
+        since = [row["since"] for row in one.injected["injected"] if "since" in row]
+        for row in found:
+            causes = page_of(Path(folder) / "incidents" / row["id"] / "capture.pcapng")["causes"]
+            ranks = placed(one.injected, causes).ranks
+            named.update(cause for cause, rank in zip(one.injected["causes"], ranks, strict=True) if rank)
+            first = row["first_packet"]
+            is_before |= bool(first) and all(ns_of(first) <= ns_of(begin) for begin in since)
+    is_named = named >= set(one.injected["causes"])
+    missing = ", ".join(cause for cause in one.injected["causes"] if cause not in named)
+    return Recorded(one.name, len(found), is_named, is_before, missing)
+
+
+def main() -> int:
+    """Print a line for each recording, and the shares."""
+    parser = argparse.ArgumentParser(prog="python -m captures.faults.record_score", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, default=[RECORDED], metavar="DIR")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="these recordings")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="every N-th recording")
+    parser.add_argument("--before", default="5m")
+    parser.add_argument("--after", default="60s")
+    options = parser.parse_args()
+    found = [
+        one for folder in options.folders for one in recordings(folder) if one.injected or one.is_healthy
+    ]
+    wanted = [one for one in found if not options.only or one.name in options.only][:: options.every]
+    results = []
+    for one in wanted:
+        result = recorded(one, ["--before", options.before, "--after", options.after])
+        results.append(result)
+        print(f"{result.name:45}{result.incidents} incidents  {_word(result):10}{result.said}", flush=True)
+    faults = [one for one in results if one.is_named is not None]
+    healthy = [one for one in results if one.is_named is None]
+    print(f"\n{len(faults)} recordings of faults")
+    print(f"  the incident file alone names the cause  {sum(bool(one.is_named) for one in faults)}")
+    print(f"  the incident begins before the fault     {sum(bool(one.is_before) for one in faults)}")
+    print(f"{len(healthy)} healthy recordings, {sum(one.incidents for one in healthy)} incidents")
+    return 0
+
+
+def _word(one: Recorded) -> str:
+    return "healthy" if one.is_named is None else "named" if one.is_named else "not named:"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""The capture that fills the ring: begun again if its interface disappears."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.live.captures import LiveCaptures
+from kdissect.capture.live.lag import Behind
+from kdissect.capture.live.live_settings import STDIN, LiveError
+
+_PAUSES_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+_LOOK_S = 0.25
+
+
+class Feed:
+    """Opens a capture with `begin`, and again after it ended in trouble, if it `returns`.
+
+    `between` is called while the analysis has nothing to do. Any thread may call `stop`.
+    """
+
+    def __init__(
+        self, begin: Callable[[], LiveCaptures], returns: bool, between: Callable[[], None],
+        say: Callable[[str], object],
+    ) -> None:  # fmt: skip
+        self._begin = begin
+        self._between = between
+        self._say = say
+        self._packets = self._drops = 0
+        self._file: CaptureFile | None = None
+        self.captures = begin()
+        self.captures.lag.between = between
+        self._returns = returns and self.captures.settings.source != STDIN
+        self.is_over = False
+        """Whether no packets follow."""
+        self.trouble = ""
+        """Why the capture ended, if nobody asked for it."""
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End the capture. Safe in a signal handler."""
+        self._is_stopped = True
+        self.captures.stop()
+
+    @property
+    def packets(self) -> int:
+        """Packets of the files that were read so far."""
+        return self._packets + (self._file.packets if self._file is not None else 0)
+
+    @property
+    def drops(self) -> int:
+        """Packets that the capture lost, as far as these files report it."""
+        return self._drops + (self._file.drops if self._file is not None else 0)
+
+    def behind(self) -> Behind:
+        """Return the lag of the analysis."""
+        return self.captures.behind()
+
+    def opened(self) -> Iterator[CaptureFile | None]:
+        """Yield each file that the capture begins, and None where packets are missing: it was begun again."""
+        while True:
+            captures = self.captures
+            for file in captures.opened():
+                self._file = file
+                yield file
+                self._packets, self._drops, self._file = self.packets, self.drops, None
+            captures.close()
+            is_expected = self._is_stopped or not captures.trouble
+            if is_expected or not self._returns:
+                self.trouble = "" if is_expected else captures.trouble
+                self.is_over = True
+                return
+            self._say(f"{captures.trouble}; the capture is tried again")
+            if not self._reopen():
+                self.is_over = True
+                return
+            yield None
+
+    def _stop_if_asked(self) -> None:
+        """End the new capture if `stop` was called while it began."""
+        if self._is_stopped:
+            self.captures.stop()
+
+    def _reopen(self) -> bool:
+        """Begin the capture again, as soon as that works. Return False if it was stopped."""
+        attempt = 0
+        while not self._is_stopped:
+            until = time.monotonic() + _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
+            while time.monotonic() < until and not self._is_stopped:
+                time.sleep(_LOOK_S)
+                self._between()
+            attempt += 1
+            try:
+                self.captures = self._begin()
+            except (LiveError, OSError):
+                continue
+            self._stop_if_asked()
+            self.captures.lag.between = self._between
+            self._say("the capture goes on")
+            return True
+        return False

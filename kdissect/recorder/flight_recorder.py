@@ -1,0 +1,317 @@
+"""The loop of a flight recorder: packets to the ring, symptoms to incidents, incidents to files.
+
+Everything happens between two batches of packets, in the thread of the analysis. What takes time happens in
+copies of the process: the end of an analysis, and the files of an incident.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from kdissect.capture.live.process_copy import ProcessCopy, write_all
+from kdissect.recorder.exchange_condition import ExchangeCondition
+from kdissect.recorder.feed import Feed
+from kdissect.recorder.folder import Folder
+from kdissect.recorder.incident import Incident, Row
+from kdissect.recorder.incident_packets import segments_within
+from kdissect.recorder.incident_writer import write_incident
+from kdissect.recorder.incidents import Incidents
+from kdissect.recorder.replayed_files import ReplayedFiles
+from kdissect.recorder.settings import SECOND_NS, RecorderSettings
+from kdissect.recorder.stretch import Stretch
+from kdissect.recorder.symptom import MARK, Symptom
+from kdissect.recorder.watch import Watch
+
+EVALUATED_EVERY_S = 5.0
+_LOOK_S = 0.25
+_PACKETS_PART = 10  # evaluations take one part of the time in this number
+_PATIENCE_S = 120.0  # a copy that takes longer is ended
+_FLUSH_S = 1.5  # capturing programs gather packets for up to a second
+_STEP_NS = SECOND_NS  # a clock that drifts is not set
+# An analysis reads the packets before it again: a quarter of its packets at most.
+_ANALYSIS_S, _ANALYSIS_PARTS = 600.0, 4
+_ATTEMPTS, _ATTEMPT_EVERY_S = 3, 10.0
+
+
+class FlightRecorder:
+    """A recorder, `run` once. `files` are finished captures, None for a capture that goes on.
+
+    `say` takes lines for people, `opened` each new incident.
+    """
+
+    def __init__(
+        self,
+        settings: RecorderSettings,
+        folder: Folder,
+        say: Callable[[str], object],
+        files: ReplayedFiles | None = None,
+        opened: Callable[[Incident], object] = lambda _incident: None,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._say = say
+        self._files = files
+        self.incidents = Incidents(folder, settings, say, opened)
+        self.signalled = 0
+        """Signals that ask for an incident. A signal handler counts them."""
+        self._signals_seen = 0
+        self.feed: Feed | None = None
+        self._watch: Watch | None = None
+        self._evaluation: ProcessCopy | None = None
+        self._evaluated_s = self._evaluation_began_s = self._looked_s = 0.0
+        self._before: list[Symptom] = []
+        self._writing: tuple[Incident, ProcessCopy] | None = None
+        self._attempts: dict[str, int] = {}
+        self._next_attempt_s = 0.0
+        self._clock_offset_ns = time.time_ns() - time.monotonic_ns()
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the packets that come now."""
+        return time.time_ns() if self._files is None else self._files.now_ns
+
+    def run(self, feed: Feed) -> None:
+        """Record until the capture ends. Raises OSError where the folder cannot be written."""
+        self.feed = feed
+        opened = feed.opened()
+        old: list[str] = []
+        while True:
+            stretch = Stretch(old, opened, self._is_enough, self.look)
+            self._began_ns, self._watch = (
+                self.now_ns,
+                Watch(stretch, self._settings.reading, self._settings.conditions),
+            )
+            self._evaluated_s = time.monotonic()
+            self._watch.run()
+            if feed.is_over:
+                break
+            # after a loss of packets the analysis begins without those before
+            old = self._old(stretch.latest) if self._is_enough() else []
+        self._finish()
+
+    def write_open(self) -> None:
+        """Write the incidents that an earlier process left open."""
+        for incident in list(self.incidents.open):
+            self._write_now(incident)
+
+    def look(self) -> None:
+        """Look for everything that is due. Called between batches of packets, and while there are none."""
+        if self._files is not None:
+            self._look_at_files(self._files)
+            return
+        now_s = time.monotonic()
+        if now_s < self._looked_s + _LOOK_S:
+            return
+        self._looked_s = now_s
+        self._say_notes()
+        self._look_at_clock()
+        self._look_at_marks()
+        self._look_at_exchanges()
+        self._look_at_evaluation(now_s)
+        self._look_at_files_of_incidents(now_s)
+
+    def _look_at_files(self, files: ReplayedFiles) -> None:
+        assert self.feed is not None
+        lag = self.feed.captures.lag
+        if lag.analysed < lag.written or not files.is_written(_LOOK_S) or lag.analysed < lag.written:
+            return
+        if files.is_slice_over:
+            self._look_at_marks()
+            self._look_at_exchanges()
+            if self._watch is not None and self._watch.is_about_causes_or_rules():
+                self._take_evaluation(self._evaluate())
+            while (incident := self.incidents.due(files.now_ns)) is not None:
+                self._write_now(incident)
+        files.go_on()
+
+    # symptoms
+
+    def _look_at_marks(self) -> None:
+        texts = list(self._folder.take_marks())
+        if self.signalled > self._signals_seen:
+            texts.append("SIGUSR1")
+            self._signals_seen = self.signalled
+        now_ns = self.now_ns
+        marks = [
+            Symptom(MARK, "mark", "", "mark", text or "a person asked for it", (), now_ns, now_ns, 1)
+            for text in texts
+        ]
+        if marks:
+            self.incidents.see(marks, now_ns)
+
+    def _look_at_exchanges(self) -> None:
+        conditions = [one for one in self._settings.conditions if isinstance(one, ExchangeCondition)]
+        symptoms = [one.take_symptom() for one in conditions]
+        found = [one for one in symptoms if one is not None]
+        if found:
+            self.incidents.see(found, self.now_ns)
+
+    def _look_at_evaluation(self, now_s: float) -> None:
+        if self._watch is None or not self._watch.is_about_causes_or_rules():
+            return
+        if self._evaluation is None:
+            if now_s >= self._evaluated_s + EVALUATED_EVERY_S:
+                self._evaluation, self._evaluation_began_s = self._evaluate(), now_s
+        elif self._evaluation.poll(0.0) or now_s > self._evaluation_began_s + _PATIENCE_S:
+            copy, self._evaluation = self._evaluation, None
+            took_s = now_s - self._evaluation_began_s
+            self._evaluated_s = now_s + max(_PACKETS_PART * took_s - EVALUATED_EVERY_S, 0.0)
+            self._take_evaluation(copy)
+
+    def _evaluate(self) -> ProcessCopy | None:
+        """Begin to end the analysis, in a copy of the process; None if there is no memory for one."""
+        watch = self._watch
+        assert watch is not None
+
+        def compute(handle: int) -> None:
+            self._folder.close()  # the lock is of the process that goes on
+            rows = [list(one) for one in watch.symptoms()]
+            write_all(handle, json.dumps(rows, ensure_ascii=True).encode())
+
+        try:
+            return ProcessCopy(compute)
+        except OSError:
+            return None
+
+    def _take_evaluation(self, copy: ProcessCopy | None) -> None:
+        if copy is None:
+            return
+        copy.poll(_PATIENCE_S)
+        found = copy.end()
+        if found is not None:
+            self._judge([Symptom.from_row(row) for row in json.loads(found)], is_last=False)
+
+    def _judge(self, symptoms: list[Symptom], is_last: bool) -> None:
+        """Take the symptoms for which a condition holds.
+
+        An analysis that goes on may take back what it found: requests without a response get one. So a
+        symptom counts if two evaluations in a row have it, or the last one.
+        """
+        held = []
+        for symptom in symptoms:
+            for condition in self._settings.conditions:
+                if not isinstance(condition, ExchangeCondition) and condition.holds(symptom):
+                    held.append(symptom._replace(condition=condition.text))
+                    break
+        sure = [one for one in held if is_last or any(map(one.is_problem_of, self._before))]
+        self._before = held
+        if sure:
+            self.incidents.see(sure, self.now_ns)
+
+    # files of incidents
+
+    def _look_at_files_of_incidents(self, now_s: float) -> None:
+        if self._writing is not None:
+            incident, copy = self._writing
+            if copy.poll(0.0):
+                self._writing = None
+                self._take_written(incident, copy.end(), now_s)
+        elif now_s >= self._next_attempt_s:
+            due = self.incidents.due(self.now_ns - int(_FLUSH_S * SECOND_NS))
+            if due is not None:
+                self._begin_writing(due, now_s)
+
+    def _begin_writing(self, incident: Incident, now_s: float) -> None:
+        try:
+            self._writing = incident, ProcessCopy(lambda handle: self._write(incident, handle))
+        except OSError:
+            self._next_attempt_s = now_s + _ATTEMPT_EVERY_S
+
+    def _write(self, incident: Incident, handle: int) -> None:
+        """In a copy: write the files, and report facts about them or an error."""
+        try:
+            facts = write_incident(self._folder, self._settings, incident)
+        except OSError as error:
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            facts = {"error": str(error.strerror or error), "is_full": is_full}
+        write_all(handle, json.dumps(facts).encode())
+
+    def _write_now(self, incident: Incident) -> None:
+        while incident in self.incidents.open:
+            self._begin_writing(incident, time.monotonic())
+            if self._writing is None:
+                self._take_written(incident, None, time.monotonic())
+                continue
+            _, copy = self._writing
+            while not copy.poll(1.0):
+                continue
+            self._writing = None
+            self._take_written(incident, copy.end(), time.monotonic())
+
+    def _take_written(self, incident: Incident, answer: bytes | None, now_s: float) -> None:
+        facts: Row = {"error": "the process that wrote it failed"} if answer is None else json.loads(answer)
+        error = facts.get("error")
+        if error is None:
+            incident.written = facts
+            self.incidents.complete(incident)
+            self._attempts.pop(incident.id, None)
+            self.incidents.describe(incident)  # with symptoms that came meanwhile
+            self._say(f"incident {incident.id} is complete: {self._folder.incident_path(incident.id)}")
+            return
+        attempts = self._attempts[incident.id] = self._attempts.get(incident.id, 0) + 1
+        self._next_attempt_s = now_s + _ATTEMPT_EVERY_S
+        self._say(f"incident {incident.id} cannot be written: {error}")
+        if facts.get("is_full"):
+            self._remove_before(incident)
+        if attempts >= _ATTEMPTS:
+            self.incidents.give_up(incident)
+
+    def _remove_before(self, incident: Incident) -> None:
+        """Remove the packets of the ring that no incident needs any more: the disk has no space."""
+        segments = self._folder.segments()
+        needed = segments_within(segments, [[incident.spans[0][0], self.now_ns]])
+        for path in segments[: segments.index(needed[0])] if needed else ():
+            with suppress(OSError):
+                Path(path).unlink()
+
+    # the ring and the clock
+
+    def _is_enough(self) -> bool:
+        """Return whether the analysis is long enough: the next one begins with less memory."""
+        self._began_ns = self._began_ns or self.now_ns  # files have no time before their first packet
+        longest_s = max(_ANALYSIS_S, _ANALYSIS_PARTS * self._settings.before_s)
+        return self.now_ns - self._began_ns >= longest_s * SECOND_NS
+
+    def _old(self, latest: str) -> list[str]:
+        """Return the files with which the next analysis begins: the packets before, up to a file."""
+        segments = self._folder.segments()
+        known = segments[: segments.index(latest) + 1] if latest in segments else []
+        now_ns = self.now_ns
+        return segments_within(known, [[now_ns - self._settings.before_ns, now_ns]])
+
+    def _look_at_clock(self) -> None:
+        offset_ns = time.time_ns() - time.monotonic_ns()
+        by_ns, self._clock_offset_ns = offset_ns - self._clock_offset_ns, offset_ns
+        if abs(by_ns) > _STEP_NS:
+            self._say(f"the clock was set by {by_ns / 1e9:+.1f} s")
+            self.incidents.step(time.time_ns() - by_ns, by_ns)
+            self._began_ns += by_ns
+
+    def _say_notes(self) -> None:
+        assert self.feed is not None
+        while not self.feed.captures.notes.empty():
+            self._say(self.feed.captures.notes.get())
+
+    def _finish(self) -> None:
+        """End the last analysis, and write all incidents."""
+        if self._evaluation is not None:
+            self._evaluation.end()
+            self._evaluation = None
+        self._look_at_marks()
+        self._look_at_exchanges()
+        if self._watch is not None and self._watch.is_about_causes_or_rules():
+            self._judge(self._watch.symptoms(is_over=True), is_last=True)
+        self._say_notes()
+        if self._writing is not None:
+            incident, copy = self._writing
+            while not copy.poll(1.0):
+                continue
+            self._writing = None
+            self._take_written(incident, copy.end(), time.monotonic())
+        self.incidents.end_all(self.now_ns)
+        self.write_open()

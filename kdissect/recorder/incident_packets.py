@@ -1,0 +1,108 @@
+"""The packets of an incident: from the files of the ring to one capture file, with its secrets of TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kdissect.capture.byte_source import FileSource
+from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.files import open_captures
+from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.key_logs import TLS_KEY_LOG
+from kdissect.excerpt.find_frames import FrameSearch
+from kdissect.excerpt.redactor import FrameRedactor
+from kdissect.excerpt.write_packets import write_frames
+from kdissect.model.packets.packet import Packet
+from kdissect.model.version import __version__
+from kdissect.recorder.folder import NAMES
+from kdissect.recorder.watch import Reading
+from kdissect.session.events import ConnectionClosed
+
+_APPLICATION = f"{APPLICATION} {__version__}"
+LEVELS = ("secrets", "payload", NAMES)
+"""Levels of redaction. Personal data needs an extra, and belongs to `extract`."""
+Spans = Collection[Sequence[int]]
+
+
+class Copied(NamedTuple):
+    """Packets that were copied: how many, their bytes, and the first and last time; 0 without packets."""
+
+    packets: int
+    bytes: int
+    first_ns: int
+    last_ns: int
+
+
+def copy_packets(
+    segments: Sequence[str], spans: Spans, reading: Reading, target: Path, comment: str
+) -> Copied:
+    """Write all packets of some times, in their order. Raises OSError."""
+    wanted = segments_within(segments, spans)
+    packets = size = first_ns = last_ns = 0
+    with PacketFile(str(target), comment, _APPLICATION) as file:
+        secrets = _secrets(wanted, reading)
+        if secrets:
+            file.secrets(TLS_KEY_LOG, secrets)
+        for batch in open_captures(wanted).batches() if wanted else ():
+            for plain in batch:
+                time_ns = plain[1]
+                if not any(begin <= time_ns <= end for begin, end in spans):
+                    continue
+                packet = Packet._make(plain)
+                file.write(packet)
+                packets += 1
+                size += len(packet.data)
+                first_ns = min(first_ns or time_ns, time_ns)
+                last_ns = max(last_ns, time_ns)
+    return Copied(packets, size, first_ns, last_ns)
+
+
+def redact(source: Path, level: str, reading: Reading, target: Path) -> None:
+    """Write the exchanges of a capture without what a level overwrites. Raises OSError.
+
+    Plaintext of TLS is written as plain segments. Connections without Kafka are left out.
+    """
+    search = FrameSearch(lambda _exchange: True, decrypted=True, redactor=FrameRedactor(level))
+    dissection = reading.dissection([str(source)])
+    parts = (part for batch in dissection.batches() for part in search.parts(batch))
+    dissection.guard.each(parts, search.add)
+    with PacketFile(str(target), f"Redacted ({level}).", _APPLICATION) as file:
+        write_frames(search.result(), reading.dissection([str(source)]), False, file)
+
+
+def segments_within(segments: Sequence[str], spans: Spans) -> list[str]:
+    """Return the files that may have packets of these times. A file ends where the next one begins, unless
+    the clock was set back.
+    """
+    begins = [(path, CaptureFile(path, FileSource(path), None).first_time()) for path in segments]
+    known = [(path, first_ns) for path, first_ns in begins if first_ns is not None]
+    found = []
+    for number, (path, first_ns) in enumerate(known):
+        next_ns = known[number + 1][1] if number + 1 < len(known) else None
+        is_open = next_ns is None or next_ns < first_ns
+        if any(first_ns <= end and (is_open or (next_ns or 0) >= begin) for begin, end in spans):
+            found.append(path)
+    return found
+
+
+def _secrets(segments: Sequence[str], reading: Reading) -> bytes:
+    """Return the lines of a key log for the TLS sessions in some files."""
+    if not segments or not (reading.key_logs or any(map(_has_secrets, segments))):
+        return b""
+    dissection = reading.dissection(segments)
+    lines: dict[str, None] = {}
+    for event in dissection.events():
+        if isinstance(event, ConnectionClosed) and event.connection.tls is not None:
+            for session in event.connection.tls.sessions:
+                lines |= dict.fromkeys(dissection.key_logs.lines(*session))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _has_secrets(path: str) -> bool:
+    file = CaptureFile(path, FileSource(path), None)
+    batches = file.batches()
+    next(batches, None)
+    batches.close()
+    return bool(file.secrets)

@@ -1,0 +1,71 @@
+"""Writes the folder of an incident: complete, or not there at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from kdissect.capture.whole_file import beside
+from kdissect.engine.times import rfc3339
+from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync_folder, write_whole
+from kdissect.recorder.incident import Incident, Row
+from kdissect.recorder.incident_packets import copy_packets, redact
+from kdissect.recorder.incident_reports import write_reports
+from kdissect.recorder.settings import SECOND_NS, RecorderSettings
+
+CAPTURE = "capture.pcapng"
+
+
+def write_incident(folder: Folder, settings: RecorderSettings, incident: Incident) -> Row:
+    """Write the packets, the reports and the description of an incident. Return facts about its files.
+
+    The folder has a temporary name until everything is on the disk. Raises OSError.
+    """
+    place = folder.incident_path(incident.id)
+    part = Path(beside(str(place)))
+    shutil.rmtree(part, ignore_errors=True)  # of a killed process with our number
+    part.mkdir(mode=0o700)
+    try:
+        incident.written = _fill(part, folder, settings, incident)
+        write_whole(part / INCIDENT, public_row(incident))
+        for path in part.iterdir():
+            _sync(path)
+        sync_folder(part)
+        part.rename(place)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    sync_folder(place.parent)
+    return incident.written
+
+
+def _fill(part: Path, folder: Folder, settings: RecorderSettings, incident: Incident) -> Row:
+    capture = part / CAPTURE
+    comment = f"Incident {incident.id}: {incident.headline(settings.redact != NAMES)}."
+    raw = part / f"raw-{CAPTURE}" if settings.redact else capture
+    copied = copy_packets(folder.segments(), incident.spans, settings.reading, raw, comment)
+    if settings.redact:
+        redact(raw, settings.redact, settings.reading, capture)
+        raw.unlink()
+    # The capture has its secrets itself. A redacted one is plaintext.
+    results = write_reports(capture, settings.reading._replace(key_logs=()))
+    begin_ns = incident.spans[0][0]
+    is_late = not copied.packets or copied.first_ns - begin_ns > SECOND_NS
+    return {
+        "packets": copied.packets,
+        "bytes": copied.bytes,
+        "first_packet": rfc3339(copied.first_ns) if copied.packets else None,
+        "last_packet": rfc3339(copied.last_ns) if copied.packets else None,
+        "has_all_before": not is_late,
+        "redacted": settings.redact or None,
+        **results,
+    }
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

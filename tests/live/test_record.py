@@ -1,0 +1,130 @@
+"""`kdissect record` next to traffic of this machine: interfaces that come back, full disks, kills, marks."""
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdissect.capture.files import open_captures
+from tests.live.capturing import END_SECONDS, Broker, Live, needs_capture
+from tests.live.network import HOST, Lab, lab
+from tests.support.console import run
+
+TIMES = ("--before", "30s", "--after", "1s")
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    needs_capture()
+    found = Broker()
+    yield found
+    found.close()
+
+
+def recorder(broker: Broker, folder: Path, *arguments: object) -> Live:
+    return Live("-i", "lo", "-f", f"tcp port {broker.port}", "-d", folder, *TIMES, *arguments, name="record")
+
+
+def until(holds: Callable[[], Any], what: str) -> Any:
+    """Wait until something is true, and return it."""
+    end = time.monotonic() + END_SECONDS
+    while time.monotonic() < end:
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(what)
+
+
+def incidents(folder: Path) -> list[dict[str, Any]]:
+    found = sorted(folder.glob("incidents/*/incident.json"))
+    rows = [json.loads(path.read_text()) for path in found]
+    for path, row in zip(found, rows, strict=True):
+        assert all((path.parent / name).stat().st_size for name in row["files"])
+    return rows
+
+
+def packets_in(path: Path) -> int:
+    captures = open_captures([path])
+    found = sum(map(len, captures.batches()))
+    assert captures.errors == []
+    return found
+
+
+def test_conditions_marks_and_signals_make_incidents(broker: Broker, tmp_path: Path) -> None:
+    live = recorder(broker, tmp_path, "--when", "api == Produce, 5 in 1m")
+    broker.converse(20)
+    until(lambda: incidents(tmp_path), "an incident")
+    assert run("record", "mark", tmp_path, "deployment").code == 0
+    until(lambda: len(incidents(tmp_path)) == 2, "a mark")
+    live.signal(signal.SIGUSR1)
+    until(lambda: len(incidents(tmp_path)) == 3, "a signal")
+    live.signal(signal.SIGINT)
+    assert live.end().code == 0
+    kinds = [problem["kind"] for row in incidents(tmp_path) for problem in row["problems"]]
+    assert kinds == ["filter", "mark", "mark"]
+    assert {row["problems"][0]["sentence"] for row in incidents(tmp_path)} >= {"deployment", "SIGUSR1"}
+    assert all(row["packets"] for row in incidents(tmp_path))
+
+
+def test_a_killed_recorder_loses_nothing(broker: Broker, tmp_path: Path) -> None:
+    live = recorder(broker, tmp_path, "--when", "api == Produce, 5 in 1m", "--after", "20s")
+    broker.converse(20)
+    live.word(r"incident (\S+):")
+    live.kill()
+    assert incidents(tmp_path) == []
+    again = recorder(broker, tmp_path, "--when", "api == Produce, 5 in 1m", "--after", "20s")
+    again.signal(signal.SIGINT)
+    again.end()
+    (row,) = incidents(tmp_path)
+    requests = sum(produced(tmp_path / "incidents" / row["id"] / "capture.pcapng"))
+    assert requests == 20
+
+
+def produced(path: Path) -> Iterator[int]:
+    """Yield 1 for each Produce exchange of a capture."""
+    ran = run("inspect", path, "-Y", "api == Produce", "--format", "jsonl")
+    yield from (1 for _ in ran.out.splitlines())
+
+
+@pytest.fixture
+def network() -> Iterator[Lab]:
+    with lab("kdr") as built:
+        built.broker("host", HOST)
+        yield built
+
+
+def test_an_interface_that_comes_back_is_captured_again(network: Lab, tmp_path: Path) -> None:
+    add = ("ip", "link", "add", "veth-x", "type", "bridge")
+    up = ("ip", "link", "set", "veth-x", "up")
+    network.run("host", *add)
+    network.run("host", *up)
+    live = Live("-i", "veth-x", "-d", tmp_path, before=network.inside("host", ()), name="record")
+    network.run("host", "ip", "link", "delete", "veth-x")
+    live.word("(the capture is tried again)")
+    network.run("host", *add)
+    network.run("host", *up)
+    live.word("(the capture goes on)")
+    assert run("record", "mark", tmp_path).code == 0
+    live.word(r"incident (\S+):")
+    live.signal(signal.SIGINT)
+    ran = live.end()
+    assert (ran.code, "Traceback" in ran.err) == (0, False)
+
+
+def test_a_full_disk_costs_the_oldest_packets(broker: Broker, small_disk: Path) -> None:
+    live = recorder(broker, small_disk, "--keep", "8MiB")
+    broker.converse(60, 50_000)
+    said = live.word(r"(the disk is full: .*)")
+    broker.converse(3)
+    live.signal(signal.SIGINT)
+    ran = live.end()
+    assert (ran.code, "Traceback" in ran.err) == (0, False)
+    assert "oldest packets of the ring are removed" in said
+    files = sorted(small_disk.glob("ring/*"))
+    assert sum(packets_in(path) for path in files)
+    assert sum(1 for path in files[-1:] for _ in produced(path)) or packets_in(files[-1])
