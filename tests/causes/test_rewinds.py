@@ -51,10 +51,10 @@ def test_what_is_no_rewind() -> None:
     assert rewinds(commit(talk, 5), commit(talk, 3, group="h")).found == []
 
 
-def test_when_the_offsets_of_a_group_moved() -> None:
+def test_when_the_offset_of_a_partition_moved() -> None:
     talk = Talk()  # it sends every 2 ms
     found = rewinds(commit(talk, 5), commit(talk, 5), commit(talk, 6), commit(talk, 6))
-    assert found.moved.peek("g") == START_NS + 6 * MS
+    assert found.moved.peek((talk.info.scope, "g", "t", 0)) == START_NS + 6 * MS
 
 
 def test_commits_of_a_block() -> None:
@@ -65,12 +65,16 @@ def test_commits_of_a_block() -> None:
     def is_back(first: int, second: int, sent_ns: int) -> bool:
         return found.is_back(talk.info, "g", [("t", [(0, first), (1, second)])], sent_ns)  # type: ignore[list-item]
 
+    def moved() -> list[int | None]:
+        return [found.moved.peek((talk.info.scope, "g", "t", at)) for at in (0, 1)]
+
+    first_ns = START_NS + 2 * MS
     assert is_back(6, 4, 100)
-    assert found.moved.peek("g") == START_NS + 2 * MS
+    assert moved() == [first_ns, first_ns]
     assert not is_back(5, 5, 200)
-    assert found.moved.peek("g") == START_NS + 2 * MS
+    assert moved() == [first_ns, first_ns]
     assert not is_back(5, 7, 300)
-    assert found.moved.peek("g") == 300
+    assert moved() == [first_ns, 300]
     assert is_back(5, 6, 400)
     assert found.found == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text, joined
-from kdissect.causes.consumers.partition_ends import Reading, readings, unread
+from kdissect.causes.consumers.partition_ends import COMMITS_NS, Reading, readings, unread
 from kdissect.causes.consumers.stuck_consumer import by_member, seen_at
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.model.cause import Cost, FoundCause, Party
@@ -17,8 +17,6 @@ _LEAST = 50  # records
 _SHARE = 0.4  # of what came while it was there: less is a moment's lead of the writers
 _TIME_NS = 8 * SECOND_NS
 _SILENT_NS = 6 * SECOND_NS
-# org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
-_COMMITS_NS = 5 * SECOND_NS
 _GONE_NS = (
     10 * SECOND_NS
 )  # without a heartbeat: by default members send one every 3 s, or every 5 s (KIP-848)
@@ -77,4 +75,4 @@ class LagSlowConsumer(Cause):
 def _has_just_connected(seen: Evidence, one: Reading) -> bool:
     """Return whether a client had no time to commit what it read before it connected again."""
     starts = seen.gathering.links.starts_of(one.client_id, one.address)
-    return bool(starts) and seen.last_ns - max(starts) < _COMMITS_NS
+    return bool(starts) and seen.last_ns - max(starts) < COMMITS_NS

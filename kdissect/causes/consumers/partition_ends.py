@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kdissect.causes.cause import SECOND_NS
+from kdissect.causes.consumers.written_ends import PartitionOf, written_ends
 from kdissect.causes.evidence.evidence import Evidence, Row
 from kdissect.engine.times import ns_of
-from kdissect.session.identities import one_of_several, topic_now
+from kdissect.session.identities import one_of_several, plain_name, topic_now
+from kdissect.stats.by_group.group_links import ClientKey
+from kdissect.stats.by_group.positions import Partition, Position
+from kdissect.stats.by_producer.written_offsets import Written
+
+# org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
+COMMITS_NS = 5 * SECOND_NS
 
 
 class Reading(NamedTuple):
     """A member and a partition that it holds. Offsets are None where they were not seen.
 
     `worked_ns`: when it asked for records last, or its group committed other offsets; 0 for never.
+    `fetched_ns`: when it asked for records last. `named_ns` and `moved_ns`: when its last request named this
+    partition, and when the last commit moved the partition's offset; 0 for never. `watermark`: the high
+    watermark that it received last. `written`: how far producers wrote. `until_ns`: its last heartbeat, or
+    the time at which it left.
     """
 
     group: str
@@ -27,6 +39,25 @@ class Reading(NamedTuple):
     joined_ns: int
     connection: str
     heartbeat_ns: int
+    fetched_ns: int
+    named_ns: int
+    moved_ns: int
+    watermark: int | None
+    written: Written | None
+    until_ns: int
+
+    @property
+    def unworked(self) -> int:
+        """Records that it fetched and has not committed."""
+        if self.position is None or self.committed is None:
+            return 0
+        return max(self.position - self.committed, 0)
+
+    @property
+    def waiting(self) -> int:
+        """Records beyond all that the member was sent or told of."""
+        known = [offset for offset in (self.position, self.watermark) if offset is not None]
+        return max(self.written.end - max(known), 0) if self.written is not None and known else 0
 
     @property
     def lag(self) -> int:
@@ -52,29 +83,42 @@ _Ends = dict[tuple[str, str, int], int]
 """High watermarks by scope, topic and partition."""
 
 
-def readings(seen: Evidence) -> list[Reading]:
-    """Return all that members hold, or held."""
-    positions = seen.gathering.groups.positions
+class _Known(NamedTuple):
+    """Facts about all partitions."""
+
+    positions: dict[tuple[ClientKey, Partition], Position]
+    ends: _Ends
+    written: dict[PartitionOf, Written]
+    moved_of_group: dict[str, int]
+    """When the last commit of a group moved an offset."""
+
+
+def readings(seen: Evidence, *, has_left: bool = False) -> list[Reading]:
+    """Return all that members hold, or what members held that have left."""
+    positions = dict(seen.gathering.groups.positions.all())
     ends: _Ends = {}
-    for ((scope, _, _), partition), position in positions.all():
+    for ((scope, _, _), partition), position in positions.items():
         if position.high_watermark is not None:
             key = scope, *partition
             ends[key] = max(ends.get(key, 0), position.high_watermark)
+    moved_of_group: dict[str, int] = {}
+    for (_, group, _, _), moved_ns in seen.gathering.rewinds.moved.items():
+        moved_of_group[group] = max(moved_of_group.get(group, 0), moved_ns)
+    known = _Known(positions, ends, written_ends(seen), moved_of_group)
+    gone = "left" if has_left else None
     found = []
     for row in seen.groups:
-        members = {member["member_id"]: member for member in row["members"]}
-        found += [_reading(seen, row, one, members, ends) for one in row["partitions"]]
+        there = [member for member in row["members"] if member["gone"] == gone]
+        found += [_reading(seen, row, one, there, known) for one in row["partitions"]]
     return [one for one in found if one is not None]
 
 
-def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: _Ends) -> Reading | None:
+def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known) -> Reading | None:
     name = f"{one['topic']}-{one['partition']}"
-    holders = [member for member in members.values() if name in (member["assigned"] or ())]
-    holder = next((member for member in reversed(holders) if member["gone"] is None), None)
+    holder = next((member for member in reversed(there) if name in (member["assigned"] or ())), None)
     if holder is None or _are_fetches_hidden(seen, holder["client_id"] or "", holder["address"]):
         return None
-    moved_ns = seen.gathering.rewinds.moved.peek(row["group"]) or 0
-    fetched_ns = max(_fetched_ns(seen, holder["client_id"] or "", holder["address"]), moved_ns)
+    fetched_ns = _fetched_ns(seen, holder["client_id"] or "", holder["address"])
     connection, heartbeat_ns = "", 0
     logs = seen.gathering.groups.logs.items()
     log = next(
@@ -85,13 +129,16 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
         ),
         None,
     )
-    end = None
+    end, scope, topic = None, "", one["topic"]
     if log is not None:
-        end = ends.get((log.info.scope, topic_now(log.info, one["topic"]), one["partition"]))
+        scope, topic = log.info.scope, topic_now(log.info, one["topic"])
+        end = known.ends.get((scope, topic, one["partition"]))
     member = None if log is None else log.members.peek(holder["member_id"])
+    position = None
     if member is not None and member.link is not None:
         connection = member.connection
         heartbeat_ns = member.last_heartbeat_ns
+        position = known.positions.get((member.link, (topic, one["partition"])))
     return Reading(
         row["group"],
         holder["client_id"] or "",
@@ -101,10 +148,16 @@ def _reading(seen: Evidence, row: Row, one: Row, members: dict[str, Row], ends: 
         one["fetch_offset"],
         one["committed"],
         end,
-        fetched_ns,
+        max(fetched_ns, known.moved_of_group.get(row["group"], 0)),
         0 if holder["joined"] is None else ns_of(holder["joined"]),
         connection,
         heartbeat_ns,
+        fetched_ns,
+        0 if position is None else position.time_ns,
+        seen.gathering.rewinds.moved.peek((scope, row["group"], topic, one["partition"])) or 0,
+        None if position is None else position.high_watermark,
+        known.written.get((scope, plain_name(topic), one["partition"])),
+        heartbeat_ns if holder["gone"] is None else ns_of(holder["gone_at"]),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
+from kdissect.causes.evidence.deleted_offsets import Committed, DeletedOffsets
 from kdissect.causes.evidence.deletions import DELETING as DELETING_DATA
 from kdissect.causes.evidence.deletions import Deletions
 from kdissect.causes.evidence.seen import packets_of
@@ -54,14 +54,14 @@ class Rewinds:
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
-        self.committed: Table[tuple[str, str, str, int], int] = Table(COMMITS_KEPT)
-        """The last offset, by scope, group, topic and partition."""
+        self.committed: Table[Committed, int] = Table(COMMITS_KEPT)
+        """The last offset."""
         self.found: list[Moved] = []
         """Back."""
         self.set_from_outside: list[Moved] = []
         """By requests that name no member of the group."""
-        self.moved: Table[str, int] = Table(COMMITS_KEPT)
-        """By group: when a commit had an offset other than the previous commit's."""
+        self.moved: Table[Committed, int] = Table(COMMITS_KEPT)
+        """When a commit had an offset other than the previous commit's."""
         self.carriers: Table[str, tuple[str, str, str]] = Table(_CONNECTIONS_KEPT)
         """Connections that carry commits: client id, host and broker."""
         self._outsiders: Table[str, bool] = Table(_CONNECTIONS_KEPT)
@@ -89,17 +89,17 @@ class Rewinds:
                 self._set(view, key, offset)
             self._commit(view, key, offset)
 
-    def _set(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
+    def _set(self, view: ExchangeView, key: Committed, offset: int) -> None:
         before = self.committed.peek(key)
         if before is None or before < 0 or before == offset or len(self.set_from_outside) >= REWINDS_KEPT:
             return
         self.set_from_outside.append(_moved(view, key, before, offset))
 
-    def _commit(self, view: ExchangeView, key: tuple[str, str, str, int], offset: int) -> None:
+    def _commit(self, view: ExchangeView, key: Committed, offset: int) -> None:
         before = self.committed.peek(key)
         self.committed.put(key, offset)
         if offset != before:
-            self.moved.put(key[1], view.sent_ns)
+            self.moved.put(key, view.sent_ns)
         if before is not None and 0 <= offset < before and len(self.found) < REWINDS_KEPT:
             self.found.append(_moved(view, key, before, offset))
 
@@ -118,7 +118,7 @@ class Rewinds:
             return True
         for key, offset in committed.items():
             if self.committed.peek(key) != offset:
-                self.moved.put(group, sent_ns)
+                self.moved.put(key, sent_ns)
             self.committed.put(key, offset)
         return False
 
@@ -131,7 +131,7 @@ class Rewinds:
         return sum(who == (client_id, host, broker) for _, who in self.carriers.items())
 
 
-def _moved(view: ExchangeView, key: tuple[str, str, str, int], before: int, after: int) -> Moved:
+def _moved(view: ExchangeView, key: Committed, before: int, after: int) -> Moved:
     _, group, topic, partition = key
     packets = packets_of(view.evidence)
     return Moved(group, plain_name(topic), partition, before, after, client_of(view), packets)

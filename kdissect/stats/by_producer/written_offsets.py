@@ -51,3 +51,7 @@ class WrittenOffsets:
     def of(self, where: PartitionOf) -> Written | None:
         """Return the confirmed offset of a partition, or None."""
         return self._known.peek(where)
+
+    def all(self) -> list[tuple[PartitionOf, Written]]:
+        """Return the confirmed offsets of all partitions."""
+        return list(self._known.items())
