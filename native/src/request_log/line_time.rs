@@ -73,7 +73,7 @@ fn parts_of(text: &[u8]) -> Option<(usize, Parts)> {
     ends.then_some((length, (fields, fraction_ns, zone_s)))
 }
 
-/// Seconds since 1970, as `calendar.timegm` counts them.
+/// Seconds since 1970, as the calendar of Python counts them.
 fn seconds([year, month, day, hour, minute, second]: [i64; 6]) -> Option<i64> {
     let is_date = year > 0 && (1..=12).contains(&month) && (1..=31).contains(&day);
     (is_date && hour < 24 && minute < 60 && second <= 60).then_some(())?;
