@@ -170,6 +170,7 @@ class Held:
             tuple[StreamState, StreamState],
             tuple[FramingState | None, FramingState | None],
             ConversationState,
+            bytes | None,
         ],
         Ends,
     ]: ...
@@ -201,7 +202,7 @@ HeldSyns = tuple[
     Counts,
     Callable[[bytes, int, int, int, int], None],
     Engine,
-    Callable[[bytes, bytes, ToldOfClient, int | None, int], Held] | None,
+    Callable[[bytes, bytes, ToldOfClient, int | None, int, bytes | None], Held] | None,
 ]
 
 @final
@@ -364,20 +365,18 @@ class LoggedBody:
 
 @final
 class LinePackets:
-    # A line of a request log to its packets. `kind_of`: the bytes after the correlation id in a request header without
-    # client id, and in a response header, encoders of both bodies, and of a response in version 0.
+    # Lines of a request log to packets. `kind_of`: the bytes after the correlation id in a request header
+    # without client id, and in a response header, encoders of both bodies, and of a response in version 0.
     def __new__(
         cls,
         ends_of: Callable[[str], tuple[bytes, int, bytes, int]],
-        kind_of: Callable[
-            [int, int], tuple[bytes, bytes, LoggedBody, LoggedBody, LoggedBody | None] | None
-        ],
+        kind_of: Callable[[int, int], tuple[bytes, bytes, LoggedBody, LoggedBody, LoggedBody | None] | None],
     ) -> Self: ...
-    # Packets, for how long the broker had the request, bytes of packets without comments, and of each its start,
-    # whether it is of the request, its end, and its length. None if Python must read the line.
+    # Packets with their places, bytes of packets without comments, forwarded requests, lines, and where the
+    # next line begins.
     def take(
-        self, line: bytes, start: int, number: int
-    ) -> tuple[bytes, int, int, list[tuple[int, bool, int, int]]] | None: ...
+        self, data: bytes, start: int, number: int
+    ) -> tuple[bytes, list[PlacedPacket], int, int, int, int]: ...
 
 @final
 class Summaries:
@@ -676,7 +675,7 @@ class TopicSums:
     def take(
         self,
     ) -> tuple[
-        list[tuple[tuple[int, int, int], tuple[int, int, int, int, int, int]]],
+        list[tuple[tuple[int, int, int], tuple[int, int, int, int, int, int, int, int]]],
         list[tuple[int, int]],
         list[tuple[int, int, int]],
         list[tuple[int, int, int]],

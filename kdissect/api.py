@@ -236,8 +236,9 @@ class Dissection:
                 number += 1
 
 
-def _may_say_names(_info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:
-    return tells_names(api_key) or api_key == FETCH
+def _may_say_names(info: ConnectionInfo, api_key: int, _client_id: str | None) -> bool:
+    # A request log does not have the records in which a Fetch names topics.
+    return tells_names(api_key) or (api_key == FETCH and info.logged is None)
 
 
 def _shard_analyzer(shard: "Shard", arguments: tuple[Any, ...]) -> Analyzer:

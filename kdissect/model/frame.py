@@ -119,14 +119,28 @@ class LogLineFrame(Frame):
     `size` is the size of the built frame, and the references are the line's.
     """
 
-    __slots__ = ("logged",)
+    __slots__ = ("_line",)
 
     def __init__(self, frame: Frame, logged: "Logged") -> None:
         super().__init__(*frame.row())
         self.first_ref = self.last_ref = line_ref(ref_file(frame.first_ref), logged.line)
         if frame.anomalies:
             self.anomalies = [_of_log(anomaly, self.first_ref) for anomaly in frame.anomalies]
-        self.logged = logged
+        self._line: Logged | bytes = logged
+
+    @classmethod
+    def of_row(cls, row: FrameRow, comment: bytes) -> "LogLineFrame":
+        """Return a frame that the native engine read, with the comment of its line."""
+        self = cls.__new__(cls)
+        Frame.__init__(self, *row)
+        self._line = comment
+        return self
+
+    @property
+    def logged(self) -> "Logged | None":  # type: ignore[override]
+        """The line, read from its comment on demand."""
+        line = self._line
+        return logged_of(line) if isinstance(line, bytes) else line
 
     @property
     def bytes_on_wire(self) -> int | None:
@@ -143,11 +157,8 @@ class LogLineFrame(Frame):
 
 
 def frame_of_row(row: FrameRow, comment: bytes | None) -> Frame:
-    """Return a frame from the native engine, with the comment of the request log line that it was built from."""
-    if comment is None:
-        return Frame(*row)
-    logged = logged_of(comment)
-    return Frame(*row) if logged is None else LogLineFrame(Frame(*row), logged)
+    """Return a frame from the native engine, with the comment of its request log line."""
+    return Frame(*row) if comment is None else LogLineFrame.of_row(row, comment)
 
 
 @lru_cache(maxsize=4)  # both frames of a line have it

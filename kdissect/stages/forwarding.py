@@ -158,7 +158,9 @@ def _closed_fields(event: ConnectionClosed) -> tuple[Any, ...]:
 def _frame(frame: Frame | None, pieces: Pieces | None) -> tuple[Any, ...] | None:
     if frame is None:
         return None
-    return pieces, frame.size, frame.first_ref, frame.last_ref, frame.time_ns, frame.end_time_ns
+    logged = frame.logged
+    comment = None if logged is None else logged.comment().encode()
+    return pieces, *frame.row()[1:], comment
 
 
 # Kinds of anomalies that histories and rules ask a connection for.
@@ -181,4 +183,5 @@ def _connection_fields(info: ConnectionInfo) -> tuple[Any, ...]:
         None if info.close is None else (info.close.by, str(info.close.how), info.close.time_ns),
         () if tcp is None else tuple((str(state), count) for state, count in info.states.items()),
         info.proxy,
+        None if info.logged is None else info.logged.connection,
     )  # fmt: skip

@@ -9,7 +9,8 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from kdissect.model.endpoint import Endpoint
-from kdissect.model.frame import Frame
+from kdissect.model.frame import Frame, frame_of_row
+from kdissect.model.packets.logged import Logged
 from kdissect.model.packets.stream import CloseKind
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
@@ -111,7 +112,10 @@ def _exchange(info: ConnectionInfo, fields: list[Any]) -> Exchange:
 
 
 def _frame(fields: tuple[Any, ...] | None) -> Frame | None:
-    return None if fields is None else Frame(stub_bytes(fields[0]), *fields[1:])
+    if fields is None:
+        return None
+    pieces, *numbers, comment = fields
+    return frame_of_row((stub_bytes(pieces), *numbers), comment)
 
 
 def _close(fields: tuple[Any, ...] | None) -> Close | None:
@@ -135,8 +139,9 @@ def _connection(name: str, known: ConnectionInfo | None, fields: tuple[Any, ...]
     (
         _, _, _, info.client_text, info.broker_text, _, info.end_ns, kind, info.middle_start, info.client_id,
         info.software_name, info.software_version, info.mechanism, info.principal, counts, tcp, close,
-        states, info.proxy,
+        states, info.proxy, logged,
     ) = fields  # fmt: skip
+    info.logged = None if logged is None else Logged(logged, 0)
     info.kind = ConnectionKind(kind)
     info.states = Counter(dict(states))
     info.anomaly_counts = Counter({kind: count for kind, count in zip(ASKED, counts, strict=True) if count})

@@ -10,6 +10,7 @@ from kdissect.capture.files import ends_of, numbers_in_sets
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer
 from kdissect.engine.tables.all_tables import TABLES
+from kdissect.model.packets.process import as_segment
 from kdissect.model.packets.segment import reverse_flow
 from kdissect.net.parser import SegmentParser
 from kdissect.stages.forwarding import NAMES
@@ -94,7 +95,10 @@ def _flows(dissection: Dissection) -> dict[tuple[str, bytes], list[tuple[Any, in
             if segment is not None:
                 flow = min(segment[0], reverse_flow(segment[0]))
                 key = files[packet[0] >> 40].capture_set, flow
-                found.setdefault(key, []).append((segment, packet[0], packet[1], now_ns))
+                local_end = parser.local_ends.pop(packet[0], None)
+                told = [] if local_end is None else [as_segment(segment[0], local_end)]
+                placed = [(one, packet[0], packet[1], now_ns) for one in (*told, segment)]
+                found.setdefault(key, []).extend(placed)
     return found
 
 

@@ -10,6 +10,7 @@ from kdissect.history.history import History
 from kdissect.rules.kinds import FactRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.stages.judges import ACROSS, OF_CONNECTIONS
+from tests.capture.test_proxy_log import log as proxy_log
 from tests.stages.staging import ALL, staged, together
 from tests.support.packets.rewritten import (
     Connection,
@@ -49,6 +50,21 @@ def test_stages_give_the_tables_of_one_process(name: str) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra arrow")
     path = str(CAPTURES / name)
     _same(staged(path), together(path))
+
+
+@pytest.mark.parametrize(
+    "name", ["logged/recorded/kafka27.requests.log.gz", "phases/recorded/quota.requests.log.gz", "proxy"]
+)
+def test_stages_give_the_tables_of_one_process_for_logs(name: str, tmp_path: Path) -> None:
+    """The text form of Kafka 2.7, JSON, and the protocol log of Kroxylicious."""
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    path = CAPTURES / name
+    if name == "proxy":
+        path = tmp_path / "proxy.log"
+        path.write_text(proxy_log())
+    found = staged(str(path))
+    assert found["exchanges"]
+    _same(found, together(str(path)))
 
 
 def _side_by_side(connections: list[Connection], _first: int, _second: int) -> None:

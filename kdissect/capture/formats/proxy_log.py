@@ -51,6 +51,7 @@ class ProxyLogParser(RequestLogParser):
 
     def __init__(self, file: int = 0) -> None:
         super().__init__(file)
+        self._line_packets = None
         self._entry: list[bytes] = []
         self._entry_bytes = self._entry_line = 0
 

@@ -132,12 +132,20 @@ class RequestLogParser(CaptureParser):
         """Return the packets of the lines that are complete by `data`."""
         first_ref = packet_ref(self.file, self.packets + 1)
         out, places = bytearray(), list[PlacedPacket]()
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            whole = self._completed(line)
-            if whole is not None:
-                self._take(whole, out, places)
-        self._keep(rest)
+        at, end = 0, data.rfind(b"\n") + 1
+        while at < end:
+            if not self._parts_bytes:
+                lines, at = self._plain_lines(data, at, self._line + 1, out, places)
+                self._line += lines
+                if at == end:
+                    break
+            stop = data.index(b"\n", at)
+            line = self._completed(data[at:stop])
+            # The native engine has not seen the whole of a line that began in the data before.
+            if line is not None and not (at == 0 and self._is_plain(line, out, places)):
+                self._take(line, out, places)
+            at = stop + 1
+        self._keep(data[end:])
         self._offset += len(data)
         return PacketBlock(bytes(out), first_ref, places)
 
@@ -192,8 +200,6 @@ class RequestLogParser(CaptureParser):
             prefix = line[max(behind, position - _PREFIX_BYTES) : position]
             try:
                 is_last = line.find(REQUEST_LOG_MARKER, start) < 0
-                if is_last and self._is_plain(line, start, prefix, out, places):
-                    return
                 row, end = _row_of_text(line, start) or json_at(line, start, not is_last)
                 self._request(row, time_in(prefix), out, places)
             except LineError as error:
@@ -202,23 +208,27 @@ class RequestLogParser(CaptureParser):
             behind = end
             position = line.find(REQUEST_LOG_MARKER, end)
 
-    def _is_plain(
-        self, line: bytes, start: int, prefix: bytes, out: bytearray, places: list[PlacedPacket]
-    ) -> bool:
-        """Return whether the native engine made the packets of a line. Raises LineError without a time."""
-        found = self._line_packets and self._line_packets.take(line, start, self._line)
-        if not found:
-            return False
-        data, total_ns, captured, packets = found
-        time_ns, base = time_in(prefix), len(out)
-        asked_ns, time_ns = _in_range(time_ns - total_ns), _in_range(time_ns)
-        for at, is_request, end, size in packets:
-            places.append((base + at, asked_ns if is_request else time_ns, _RAW, base + end, size))
-        out += data
-        self.packets += len(packets)
+    def _is_plain(self, line: bytes, out: bytearray, places: list[PlacedPacket]) -> bool:
+        lines, _ = self._plain_lines(line + b"\n", 0, self._line, out, places)
+        return lines > 0
+
+    def _plain_lines(
+        self, data: bytes, at: int, number: int, out: bytearray, places: list[PlacedPacket]
+    ) -> tuple[int, int]:
+        """Make packets of lines as far as the native engine reads them, the first of which has this number.
+
+        Return how many these are, and where the next line begins.
+        """
+        if self._line_packets is None:
+            return 0, at
+        made, placed, captured, forwarded, lines, end = self._line_packets.take(data, at, number)
+        base = len(out)
+        places += [(base + start, time, link, base + stop, size) for start, time, link, stop, size in placed]
+        out += made
+        self.packets += len(placed)
         self.captured_bytes += captured
-        self.forwarded += not packets
-        return True
+        self.forwarded += forwarded
+        return lines, end
 
     def _request(self, row: dict[str, Any], time_ns: int, out: bytearray, places: list[PlacedPacket]) -> None:
         if row.get("isForwarded") is True:
@@ -300,7 +310,7 @@ class RequestLogParser(CaptureParser):
         missing = 1 if body is None else 0
         content = header + (body or b"")
         content = (len(content) + missing).to_bytes(4) + content
-        time_ns = _in_range(time_ns)
+        time_ns = max(0, min(time_ns, MAX_TIME_NS))
         for start in range(0, len(content), _PAYLOAD):
             payload = content[start : start + _PAYLOAD]
             lost = missing if start + _PAYLOAD >= len(content) else 0
@@ -311,10 +321,6 @@ class RequestLogParser(CaptureParser):
             out += _LENGTHS.pack(len(data), len(data) + lost) + data + bytes(-len(data) & 3)
             out += _OPTION.pack(OPT_COMMENT, len(comment)) + comment + bytes((-len(comment) & 3) + 4)
             places.append((at, time_ns, _RAW, len(out), len(data) + lost))
-
-
-def _in_range(time_ns: int) -> int:
-    return max(0, min(time_ns, MAX_TIME_NS))
 
 
 _decoder = JSONDecoder()

@@ -258,7 +258,7 @@ class ExchangeLog:
         return None if self.latency_ns(row) is None else 0
 
     def bytes_on_wire(self, row: int, side: str) -> int | None:
-        """Return the size of a side's frame with its size prefix; None without one, and if it is not known."""
+        """Return the size of a side's frame with its size prefix; None without one, or if unknown."""
         if self.connection(row).logged is not None:
             return None
         return self.columns[f"{side}_size"][row] + 4 if self.has_side(row, side) else None

@@ -76,7 +76,15 @@ class Use:
             self.acquired_unknown += max((records or 0) - found, 0)
 
     def add_sums(
-        self, requests: int, batches: int, records: int, size: int, unconfirmed: int, refused: int
+        self,
+        requests: int,
+        batches: int,
+        records: int,
+        size: int,
+        unconfirmed: int,
+        refused: int,
+        unlogged: int,
+        unsized: int,
     ) -> None:
         """Count many requests and their batches, of `size` bytes."""
         self.requests += requests
@@ -85,6 +93,8 @@ class Use:
         self.bytes += size
         self.unconfirmed += unconfirmed
         self.refused += refused
+        self.unlogged += unlogged
+        self.unsized += unsized
 
     def merge(self, other: Use) -> None:
         """Count everything of another use."""

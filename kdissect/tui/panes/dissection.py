@@ -156,7 +156,10 @@ class Dissected:
         ]
         logged = exchange.logged
         if logged is not None:
-            facts += [("broker", broker_times(logged)), ("not in the log", "records, sizes of frames, packets")]
+            facts += [
+                ("broker", broker_times(logged)),
+                ("not in the log", "records, sizes of frames, packets"),
+            ]
         root.is_open = bool(log.codes(row)) or has_anomalies(exchange)
         lines = [Item(f"! {code}", safe(_rule_name(code)), "bad", "", root) for code in log.codes(row)]
         if has_anomalies(exchange):

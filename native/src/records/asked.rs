@@ -33,7 +33,7 @@ pub enum Origin {
     /// Exchange and frame.
     Objects(Py<PyAny>, Py<PyAny>),
     /// A row, which becomes an exchange for who asks for it, and whether the frame is its response.
-    Row(Py<Engine>, Row, bool),
+    Row(Py<Engine>, Box<Row>, bool),
 }
 
 /// The frame with records of an exchange, and what all its rows share.
@@ -59,7 +59,7 @@ impl Frame {
         is_response: bool,
     ) -> Frame {
         Frame {
-            origin: Origin::Row(block.engine.clone_ref(py), row.kept(py), is_response),
+            origin: Origin::Row(block.engine.clone_ref(py), Box::new(row.kept(py)), is_response),
             data: content.data.clone_ref(py),
             body_offset: content.body,
             connection: connection.clone_ref(py),

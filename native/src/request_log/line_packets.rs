@@ -9,10 +9,13 @@ use pyo3::types::PyBytes;
 
 use crate::json_out;
 use crate::request_log::json::Json;
-use crate::request_log::line_comment::{COMMENT, LENGTHS, PREFIX};
+use crate::request_log::line_comment::{COMMENT, LENGTHS, LINK_TYPE, PREFIX};
+use crate::request_log::line_time::time_in;
 use crate::request_log::logged_body::LoggedBody;
 
-/// Bounds of `kdissect.capture.formats.request_log`.
+/// `REQUEST_LOG_MARKER`, and bounds of `kdissect.capture.formats.request_log`.
+const MARKER: &[u8] = b"Completed request:";
+const PREFIX_BYTES: usize = 200;
 const PAYLOAD: usize = 60_000;
 const LONGEST: usize = 1000;
 const MOST_MS: f64 = 1e9;
@@ -46,9 +49,9 @@ type Ends = (Vec<u8>, u16, Vec<u8>, u16);
 /// of request, response, and response in version 0, if the broker may refuse the version of the request.
 type KindRow = (Vec<u8>, Vec<u8>, Py<LoggedBody>, Py<LoggedBody>, Option<Py<LoggedBody>>);
 
-/// Packets, how long the broker took for them in nanoseconds, bytes of all packets without comments, and of each packet
-/// its start, whether it is of the request, its end, and its length on the wire.
-type Found<'py> = (Bound<'py, PyBytes>, i64, usize, Vec<(usize, bool, usize, usize)>);
+/// Packets with their places as Python has them, bytes of all packets without comments, forwarded requests, lines, and
+/// where the next line begins.
+type Found<'py> = (Bound<'py, PyBytes>, Vec<(usize, i64, u32, usize, usize)>, usize, u64, u64, usize);
 
 #[pyclass(module = "kdissect._native")]
 pub struct LinePackets {
@@ -66,37 +69,57 @@ impl LinePackets {
         LinePackets { ends_of, kind_of, kinds: HashMap::new() }
     }
 
-    /// The packets of the line with this number, whose JSON begins at `start`: none of a forwarded request. None if Python
-    /// must read the line, or report what is wrong with it.
+    /// The packets of the lines from `start` on, the first of which has this number, up to a line that Python must read, or
+    /// report what is wrong with it, or that has no end.
     fn take<'py>(
         &mut self,
         py: Python<'py>,
-        line: &[u8],
+        data: &Bound<'py, PyBytes>,
         start: usize,
         number: u64,
-    ) -> PyResult<Option<Found<'py>>> {
-        let text = line.get(start..).and_then(|text| std::str::from_utf8(text).ok());
-        let Some(row) = text.filter(|text| text.starts_with('{')).and_then(Json::first) else {
-            return Ok(None);
-        };
-        if matches!(row.get("isForwarded"), Some(Json::Bool(true))) {
-            return Ok(Some((PyBytes::new(py, &[]), 0, 0, Vec::new())));
+    ) -> PyResult<Found<'py>> {
+        let data = data.as_bytes();
+        let (mut out, mut at, mut lines) = (Packets::default(), start, 0);
+        while let Some(rest) = data.get(at..) {
+            let Some(end) = rest.iter().position(|byte| *byte == b'\n') else { break };
+            if !self.line(py, rest.get(..end).unwrap_or_default(), number + lines, &mut out)? {
+                break;
+            }
+            at += end + 1;
+            lines += 1;
         }
-        let Some(of) = Line::of(&row) else { return Ok(None) };
-        let (Some(kind), Some(ends)) = (self.kind(py, of.kind)?, self.ends(py, of.connection)?) else {
-            return Ok(None);
-        };
-        let Some((request, response)) = of.frames(&kind) else { return Ok(None) };
-        let mut out = Packets { out: Vec::new(), bytes: 0, places: Vec::new(), comment: of.comment(number) };
-        out.put(&ends, true, &request);
-        if let Some(response) = response {
-            out.put(&ends, false, &response);
-        }
-        Ok(Some((PyBytes::new(py, &out.out), of.total_ns, out.bytes, out.places)))
+        Ok((PyBytes::new(py, &out.out), out.places, out.bytes, out.forwarded, lines, at))
     }
 }
 
 impl LinePackets {
+    /// Append the packets of a line; false, without any change, if it is Python's.
+    fn line(&mut self, py: Python<'_>, line: &[u8], number: u64, out: &mut Packets) -> PyResult<bool> {
+        let Some(marker) = find(line, MARKER) else { return Ok(true) };
+        let start = marker + MARKER.len();
+        let text = line.get(start..).and_then(|text| std::str::from_utf8(text).ok());
+        let text = text.filter(|text| text.starts_with('{') && find(text.as_bytes(), MARKER).is_none());
+        let Some(row) = text.and_then(Json::first) else { return Ok(false) };
+        let prefix = line.get(marker.saturating_sub(PREFIX_BYTES)..marker).unwrap_or_default();
+        let Some(time_ns) = time_in(prefix) else { return Ok(false) };
+        if matches!(row.get("isForwarded"), Some(Json::Bool(true))) {
+            out.forwarded += 1;
+            return Ok(true);
+        }
+        let Some(of) = Line::of(&row) else { return Ok(false) };
+        let (Some(kind), Some(ends)) = (self.kind(py, of.kind)?, self.ends(py, of.connection)?) else {
+            return Ok(false);
+        };
+        let Some((request, response)) = of.frames(&kind) else { return Ok(false) };
+        let comment = of.comment(number);
+        let in_range = |time_ns: i128| time_ns.clamp(0, i64::MAX.into()) as i64;
+        out.put(&ends, in_range(time_ns - i128::from(of.total_ns)), true, &request, &comment);
+        if let Some(response) = response {
+            out.put(&ends, in_range(time_ns), false, &response, &comment);
+        }
+        Ok(true)
+    }
+
     fn kind(&mut self, py: Python<'_>, kind: (i64, i64)) -> PyResult<Option<Arc<KindRow>>> {
         if let Some(known) = self.kinds.get(&kind) {
             return Ok(known.clone());
@@ -228,16 +251,30 @@ fn cut(text: &str) -> &str {
     text.char_indices().nth(LONGEST).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
+/// Where a text begins in others.
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    let first = wanted.first()?;
+    let mut at = 0;
+    loop {
+        at += text.get(at..)?.iter().position(|byte| byte == first)?;
+        if text.get(at..)?.starts_with(wanted) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
 /// Packets with comments, as pcapng has them.
+#[derive(Default)]
 struct Packets {
     out: Vec<u8>,
     bytes: usize,
-    places: Vec<(usize, bool, usize, usize)>,
-    comment: Vec<u8>,
+    places: Vec<(usize, i64, u32, usize, usize)>,
+    forwarded: u64,
 }
 
 impl Packets {
-    fn put(&mut self, ends: &Ends, is_request: bool, frame: &[u8]) {
+    fn put(&mut self, ends: &Ends, time_ns: i64, is_request: bool, frame: &[u8], comment: &[u8]) {
         let content = [&(frame.len() as u32).to_be_bytes(), frame].concat();
         for payload in content.chunks(PAYLOAD) {
             let at = self.out.len();
@@ -247,11 +284,11 @@ impl Packets {
             put_segment(ends, is_request, payload, &mut self.out);
             self.out.resize(at + LENGTHS + size.next_multiple_of(4), 0);
             self.out.extend(COMMENT.to_le_bytes());
-            self.out.extend((self.comment.len() as u16).to_le_bytes());
-            self.out.extend(&self.comment);
+            self.out.extend((comment.len() as u16).to_le_bytes());
+            self.out.extend(comment);
             self.out.resize(self.out.len().next_multiple_of(4) + 4, 0);
             self.bytes += size;
-            self.places.push((at, is_request, self.out.len(), size));
+            self.places.push((at, time_ns, LINK_TYPE, self.out.len(), size));
         }
     }
 }

@@ -32,7 +32,6 @@ impl LoggedBody {
     fn new(layout: Py<Layout>, structs: Vec<NamedStruct>) -> LoggedBody {
         LoggedBody { layout, structs }
     }
-
 }
 
 impl LoggedBody {

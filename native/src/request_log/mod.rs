@@ -3,4 +3,5 @@
 pub mod json;
 pub mod line_comment;
 pub mod line_packets;
+pub mod line_time;
 pub mod logged_body;

@@ -205,13 +205,7 @@ struct Tally {
 }
 
 /// `kdissect.stats.traffic.TallyRow`.
-type TallyRow = (
-    (u64, u64),
-    [u64; 6],
-    Option<(i64, i64)>,
-    Vec<(i16, u64)>,
-    [Option<DistributionRow>; 4],
-);
+type TallyRow = ((u64, u64), [u64; 6], Option<(i64, i64)>, Vec<(i16, u64)>, [Option<DistributionRow>; 4]);
 
 impl Tally {
     fn knows(&self, one: &One<'_>) -> bool {

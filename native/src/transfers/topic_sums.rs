@@ -27,7 +27,7 @@ const MOST_HELD: usize = 1 << 16;
 const MOST_LINKS: usize = 1 << 14;
 
 /// `Use` of a client and a topic: requests, batches, records, bytes, unconfirmed and refused records.
-type Sums = (i64, i64, i64, i64, i64, i64);
+type Sums = (i64, i64, i64, i64, i64, i64, i64, i64);
 
 /// Of one client in one role, and one topic.
 #[derive(Clone, Copy)]
@@ -41,6 +41,8 @@ struct Use {
     bytes: i64,
     unconfirmed: i64,
     refused: i64,
+    unlogged: i64,
+    unsized_fields: i64,
 }
 
 /// A partition, whether Python knows that it takes part, and an exchange's values for it: its
@@ -75,7 +77,13 @@ impl Batches {
 struct Field {
     use_place: usize,
     partition: usize,
-    batches: Vec<Batch>,
+    content: Records,
+}
+
+/// Records, or in a request log their size, 0 if it is not known.
+enum Records {
+    Batches(Vec<Batch>),
+    OfLine(i64),
 }
 
 /// Result of `take`: sums for each client, role and topic, then for topics each partition that
@@ -129,7 +137,7 @@ impl TopicSums {
         response: Option<Place<'_>>,
     ) -> u8 {
         let role = if writes { WRITE } else { READ };
-        self.parts((user, broker), role, part(&request), response.as_ref().map(part))
+        self.parts((user, broker), (role, false), part(&request), response.as_ref().map(part))
     }
 
     /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is called
@@ -169,7 +177,9 @@ impl TopicSums {
         self.partitions.take();
         self.held = 0;
         let uses = self.uses.take().into_iter().map(|of| {
-            let sums = (of.requests, of.batches, of.records, of.bytes, of.unconfirmed, of.refused);
+            let Use { requests, batches, records, bytes, unconfirmed, refused, .. } = of;
+            let sums =
+                (requests, batches, records, bytes, unconfirmed, refused, of.unlogged, of.unsized_fields);
             ((of.user, of.role, of.topic), sums)
         });
         let batches = self.batches.take().into_iter().map(|mut of| {
@@ -238,7 +248,13 @@ impl Counts for Counting<'_, '_> {
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         let role = if row.request.kind.api_key == PRODUCE { WRITE } else { READ };
-        Ok(self.sums.parts(who, role, request, response))
+        if !row.is_logged() {
+            return Ok(self.sums.parts(who, (role, false), request, response));
+        }
+        // Who reads records does not get the partitions of a line. Here their sizes are read.
+        let (rows, data, at, _) = request;
+        let response = response.map(|(rows, data, at, _)| (rows, data, at, None));
+        Ok(self.sums.parts(who, (role, true), (rows, data, at, None), response))
     }
 }
 
@@ -246,15 +262,15 @@ impl TopicSums {
     fn parts(
         &mut self,
         (user, broker): (u32, u32),
-        role: u8,
+        of: (u8, bool),
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> u8 {
         let Some((frame, asked)) = read(request) else { return LEFT };
         let done = match response {
-            None => self.exchange(user, broker, role, (frame, &asked), None),
+            None => self.exchange(user, broker, of, (frame, &asked), None),
             Some(response) => read(response).and_then(|(back, answered)| {
-                self.exchange(user, broker, role, (frame, &asked), Some((back, &answered)))
+                self.exchange(user, broker, of, (frame, &asked), Some((back, &answered)))
             }),
         };
         match done {
@@ -271,7 +287,7 @@ impl TopicSums {
         &mut self,
         user: u32,
         broker: u32,
-        role: u8,
+        (role, is_logged): (u8, bool),
         (asked_in, asked): (&[u8], &Body<'_>),
         answer: Option<(&[u8], &Body<'_>)>,
     ) -> Option<()> {
@@ -290,7 +306,7 @@ impl TopicSums {
             true => (&asked.rows, &named, asked_in),
             false => (&answered.rows, &answering, answered_in),
         };
-        let fields = self.fields(rows, numbers, data)?;
+        let fields = self.fields(rows, numbers, data, is_logged)?;
 
         // From here on everything is counted.
         let mut uses: Vec<(u32, usize)> = Vec::with_capacity(named.len());
@@ -328,6 +344,8 @@ impl TopicSums {
             bytes: 0,
             unconfirmed: 0,
             refused: 0,
+            unlogged: 0,
+            unsized_fields: 0,
         })
     }
 
@@ -352,16 +370,30 @@ impl TopicSums {
     }
 
     /// The records fields with their batches. None if one has other bytes.
-    fn fields(&mut self, rows: &[PartitionRow], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
+    fn fields(
+        &mut self,
+        rows: &[PartitionRow],
+        topics: &[u32],
+        data: &[u8],
+        is_logged: bool,
+    ) -> Option<Vec<Field>> {
         let mut found = Vec::new();
         for row in rows {
             let Some(records) = row.records.clone() else { continue };
-            let batches = batches(data, records)?;
-            if batches.iter().any(|batch| batch.count < 0) {
-                return None;
-            }
+            let content = if is_logged {
+                match data.get(records)?.try_into() {
+                    Ok(size) => Records::OfLine(i64::from_be_bytes(size)),
+                    Err(_) => continue, // there are none
+                }
+            } else {
+                let batches = batches(data, records)?;
+                if batches.iter().any(|batch| batch.count < 0) {
+                    return None;
+                }
+                Records::Batches(batches)
+            };
             let partition = self.partition(*topics.get(row.topic)?, row.partition);
-            found.push(Field { use_place: 0, partition, batches });
+            found.push(Field { use_place: 0, partition, content });
         }
         Some(found)
     }
@@ -379,11 +411,24 @@ impl TopicSums {
         let partition = self.partitions.found[field.partition];
         let error = (partition.answer.0 == self.exchanges).then_some(partition.answer.1);
         let of = &mut self.uses.found[field.use_place];
-        if writes && error.is_some_and(|error| error != 0) {
-            of.refused += field.batches.iter().map(|batch| i64::from(batch.count).max(1)).sum::<i64>();
+        let is_refused = writes && error.is_some_and(|error| error != 0);
+        let batches = match &field.content {
+            Records::Batches(batches) => batches,
+            Records::OfLine(size) => {
+                of.unlogged += 1;
+                match size {
+                    _ if is_refused => {}
+                    0 => of.unsized_fields += 1,
+                    size => of.bytes += size,
+                }
+                return;
+            }
+        };
+        if is_refused {
+            of.refused += batches.iter().map(|batch| i64::from(batch.count).max(1)).sum::<i64>();
             return;
         }
-        for batch in &field.batches {
+        for batch in batches {
             let (size, topic) = ((batch.end - batch.start) as i64, partition.topic);
             let of = &mut self.uses.found[field.use_place];
             of.batches += 1;

@@ -109,7 +109,8 @@ def test_what_does_not_go_is_refused(settings: LiveSettings, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["-i", "log:x", "-i", "log:y"], ["-i", "log:x", "-w", "out.pcapng"], ["-i", "log:x", "-f", "tcp"]]
+    "options",
+    [["-i", "log:x", "-i", "log:y"], ["-i", "log:x", "-w", "out.pcapng"], ["-i", "log:x", "-f", "tcp"]],
 )
 def test_options_that_contradict_a_log_are_wrong_usage(
     options: list[str], capfd: pytest.CaptureFixture[str]
