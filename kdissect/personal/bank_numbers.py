@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
-_IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?(?![\w-])")
-_LOWER_IBAN = re.compile(_IBAN.pattern, re.IGNORECASE)
+_IBAN = re.compile(
+    r"(?<![\w-])[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?(?![\w-])", re.IGNORECASE
+)
 _CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)")
 _GROUPED = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5}|\d{4}([ -])\d{6}\3\d{4}")
 # First digits and lengths of issuers (ISO/IEC 7812).
@@ -29,11 +30,12 @@ def ibans(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
     """Yield the IBANs in a text: with the length of their country and right check digits."""
     from stdnum import iban  # an extra
 
-    pattern = _LOWER_IBAN if has_tag(0, "iban") else _IBAN
-    for found in pattern.finditer(text):
-        number = _longest(found[0], iban.is_valid)
+    for found in _IBAN.finditer(text):
+        start, number = found.start(), found[0]
+        # In small letters, hashes may look like one with letters.
+        is_usual = number.isupper() or number[2:].replace(" ", "").isdigit()
+        number = _longest(number, iban.is_valid) if is_usual or has_tag(start, "iban") else ""
         if number:
-            start = found.start()
             yield Hit(start, start + len(number), Kind.IBAN, Confidence.SURE, number[:2].upper())
 
 

@@ -15,13 +15,17 @@ from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS, MAX_LEAVES
 from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
+from kdissect.personal.leaves import escaped_span, json_leaves, percent_span, text_leaves, value_leaves
 
 FILLER = "x"
 # Colours of a terminal are in texts of logs.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\[)")
 # Confluent's serializer of JSON Schema writes a zero byte and an id of four bytes first.
 _ID_END = 5
+_UTF_8, _LATIN_1 = "utf-8", "latin-1"
+# Bytes that are not UTF-8 are latin-1 if few of them are beyond ASCII, and these are letters.
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_SHORTEST_LATIN_1, _MOST_LATIN_1 = 8, 0.3
 _OPENINGS = b"{["
 _DIGIT = re.compile(r"\d")
 _MAX_PLACES = 100  # of the bytes of a leaf in a value that a schema decodes
@@ -60,6 +64,7 @@ class Content(NamedTuple):
     found: Sequence[Found] = ()
     text: str | None = None
     start: int = 0
+    encoding: str = _UTF_8
 
 
 def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Content:
@@ -67,17 +72,17 @@ def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Conten
     if len(data) > MAX_CONTENT:
         return Content(data, Form.LARGE)
     start = _ID_END if data[:1] == b"\0" and data[_ID_END : _ID_END + 1] in _OPENINGS else 0
-    text = _text(data[start:])
+    text, encoding = _text(data[start:])
     if text is not None:
         leaves = json_leaves(text)
         if leaves is not None:
-            return _found(Content(data, Form.JSON, leaves, (), text, start))
+            return _found(Content(data, Form.JSON, leaves, (), text, start, encoding))
     value = None if decode is None else decode(data)
     if value is not None:
         return _found(Content(data, Form.SCHEMA, value_leaves(value)))
     if text is None or start:
         return Content(data, Form.BINARY)
-    return _found(Content(data, Form.TEXT, [Leaf("$", name, text, start=0, end=len(text))], (), text))
+    return _found(Content(data, Form.TEXT, text_leaves(text, name), (), text, 0, encoding))
 
 
 def _found(content: Content) -> Content:
@@ -86,13 +91,19 @@ def _found(content: Content) -> Content:
     return content._replace(found=found, form=Form.CUT if is_cut else content.form)
 
 
-def _text(data: bytes) -> str | None:
-    """Return bytes as text; None if they are none."""
+def _text(data: bytes) -> tuple[str | None, str]:
+    """Return bytes as text, and its encoding; None if they are none."""
+    plain = data.rstrip(b"\0")  # programs in C may write the zero at the end
     try:
-        text = data.rstrip(b"\0").decode("utf-8")  # programs in C may write the zero at the end
+        text, encoding = plain.decode(_UTF_8), _UTF_8
     except UnicodeDecodeError:
-        return None
-    return None if _CONTROL.search(text) else text
+        text, encoding = plain.decode(_LATIN_1), _LATIN_1
+        letters = _NOT_ASCII.findall(text)
+        if len(text) < _SHORTEST_LATIN_1 or len(letters) > len(text) * _MOST_LATIN_1:
+            return None, encoding
+        if not all(map(str.isalpha, letters)):
+            return None, encoding
+    return (None if _CONTROL.search(text) else text), encoding
 
 
 def masked(content: Content, decode: Decode | None = None) -> bytes:
@@ -125,13 +136,19 @@ def _masked_text(content: Content) -> bytes:
             data = _zeros(text[first:end]).encode()
         else:
             raw = text[leaf.start : leaf.end]
-            is_json = content.form is Form.JSON
-            first, end = escaped_span(raw, hit.start, hit.end) if is_json else (hit.start, hit.end)
+            first, end = _span(content.form, leaf, raw, hit.start, hit.end)
             first, end = leaf.start + first, leaf.start + end
-            data = filled(text[first:end].encode())
-        at = content.start + (first if text.isascii() else len(text[:first].encode()))
+            data = filled(text[first:end].encode(content.encoding))
+        at = content.start + (first if text.isascii() else len(text[:first].encode(content.encoding)))
         out[at : at + len(data)] = data
     return bytes(out)
+
+
+def _span(form: Form, leaf: Leaf, raw: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span in a leaf's own text for characters of the text that it stands for."""
+    if form is Form.JSON:
+        return escaped_span(raw, start, end)
+    return percent_span(raw, start, end) if leaf.is_part and raw != leaf.text else (start, end)
 
 
 def _zeros(number: str) -> str:
@@ -206,7 +223,7 @@ def _encodings(found: list[Found]) -> Iterator[tuple[bytes, bytes]]:
         yield from _integers(int(leaf.text))
     else:
         number = float(leaf.text)
-        for layout in ("<d", "<f"):
+        for layout in ("<d", "<f", ">d", ">f"):
             yield struct.pack(layout, number), bytes(struct.calcsize(layout))
 
 
@@ -228,6 +245,7 @@ def _integers(number: int) -> Iterator[tuple[bytes, bytes]]:
         varint = encode_uvarint(value)
         if len(varint) <= _LONGEST_VARINT:
             yield varint, b"\x80" * (len(varint) - 1) + b"\0"
-    for layout, bits in (("<q", 63), ("<i", 31)):
+    # In the order of Avro and Protobuf, then of MessagePack and CBOR.
+    for layout, bits in (("<q", 63), ("<i", 31), (">q", 63), (">i", 31), (">h", 15)):
         if -(1 << bits) <= number < 1 << bits:
             yield struct.pack(layout, number), bytes(struct.calcsize(layout))

@@ -15,16 +15,18 @@ from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.national_ids import national_ids
-from kdissect.personal.people import person_field
+from kdissect.personal.people import is_birth_date, person_field
 from kdissect.personal.phones import phones
 from kdissect.personal.telling_names import Telling, of_context, of_name
 
+_PARTS_OF_DATE = 3
 _CONTEXT = 32  # characters before a value in a text that may name it
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset({"name", "any_name", "birth", "address"})
+_NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
 _PAIRED = frozenset({"latitude", "longitude"})
 
 
@@ -37,16 +39,22 @@ class Found(NamedTuple):
 
 def find(leaves: Sequence[Leaf]) -> list[Found]:
     """Return the personal data in a value's leaves, at most `MAX_HITS`."""
-    found = list(_positions(leaves))
+    found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
+    coded = _coded(leaves)
+    decoded = [leaf for leaf in leaves if id(leaf) in coded]
     telling: Counter[int] = Counter()
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
             continue
-        hits = find_in(leaf)
-        found += [Found(leaf, hit) for hit in hits]
         tags = of_name(leaf.name).tags
+        if leaf.is_part:  # the text around it has all that needs no field next to it
+            hits = coded.get(id(leaf), [])
+            tags -= _NOT_IN_TEXT
+        else:
+            hits = [hit for hit in find_in(leaf) if not any(_is_inside(hit, part) for part in decoded)]
+        found += [Found(leaf, hit) for hit in hits]
         telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
         if not hits and tags & _FIELDS_OF_PERSON and not is_masked(leaf.text):
             open_fields.append((leaf, tags))
@@ -56,6 +64,14 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         if hit is not None:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
+
+
+def _coded(leaves: Sequence[Leaf]) -> dict[int, list[Hit]]:
+    """Return the hits in fields of a text that have percent codes, by the identity of the field."""
+    found = (
+        (leaf, find_in(leaf)) for leaf in leaves if leaf.is_part and len(leaf.text) < leaf.end - leaf.start
+    )
+    return {id(leaf): hits for leaf, hits in found if hits}
 
 
 def find_in(leaf: Leaf) -> list[Hit]:
@@ -115,6 +131,10 @@ def _before(text: str, start: int) -> str:
     return before
 
 
+def _is_inside(hit: Hit, part: Leaf) -> bool:
+    return hit.start < part.end and part.start < hit.end
+
+
 def _overlap(one: Hit, other: Hit) -> bool:
     return one.start < other.end and other.start < one.end
 
@@ -135,6 +155,20 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
     for items in lists.values():
         if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
             yield from _both(items[0], items[1], Confidence.LIKELY)
+
+
+def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
+    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them."""
+    lists: dict[int, list[Leaf]] = {}
+    for leaf in leaves:
+        if leaf.is_number and leaf.is_item and "birth" in of_name(leaf.name).tags:
+            lists.setdefault(leaf.holder, []).append(leaf)
+    for items in lists.values():
+        if len(items) == _PARTS_OF_DATE and is_birth_date("-".join(f"{one.text:0>2}" for one in items)):
+            for leaf in items:
+                yield Found(
+                    leaf, Hit(0, len(leaf.text), Kind.BIRTH_DATE, Confidence.LIKELY, "part of a list")
+                )
 
 
 def _is_either(one: str, other: str) -> bool:

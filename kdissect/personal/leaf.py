@@ -10,7 +10,7 @@ class Leaf(NamedTuple):
 
     `holder` is the number of the struct or list that has it, `holder_name` the name of that struct. `start`
     and `end` are characters of the value's own text, -1 where it was decoded by a schema. `is_item`: it is in
-    a list. `is_key`: it is the name of a field.
+    a list. `is_key`: it is the name of a field. `is_part`: it is in a text that is a leaf itself.
     """
 
     path: str
@@ -23,3 +23,4 @@ class Leaf(NamedTuple):
     end: int = -1
     is_item: bool = False
     is_key: bool = False
+    is_part: bool = False

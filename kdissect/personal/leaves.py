@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
@@ -17,6 +18,13 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|nul
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
 )
+# Fields in a text: an element of XML, or a name, an equals sign and a value, in quotes or without.
+_FIELD = re.compile(
+    r"<(?P<element>[A-Za-z_][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{2,200})</(?P=element)>"
+    r"|(?:(?<=[\s&?;,{(|])|^)(?P<key>[A-Za-z_][\w.-]{0,60})="
+    r"(?:\"(?P<quoted>[^\"\\]{2,200})\"|'(?P<single>[^'\\]{2,200})'|(?P<bare>[^\s&;,\"'<>|]{2,200}))"
+)
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 _BASE64 = ["base64"]
 _MANY_DIGITS = re.compile(r".*\d{5}.*|[0-9a-fA-F-]{16,}|\d+", re.DOTALL)
 _LONGEST_STEP = 64
@@ -105,6 +113,41 @@ def _of_token(around: _Struct, token: re.Match[str]) -> Leaf | None:
     path, name = around.step()
     name = full_name(name, around.name)
     return Leaf(path, name, written, not is_text, around.number, around.name, start, end, around.is_list)
+
+
+def text_leaves(text: str, name: str) -> list[Leaf]:
+    """Return a text as a leaf, and the fields inside of it: of query strings, logfmt and XML."""
+    leaves = [Leaf("$", name, text, start=0, end=len(text))]
+    for found in _FIELD.finditer(text):
+        group = found.lastgroup or ""
+        key = found["element"] or found["key"]
+        start, end = found.span(group)
+        raw = found[group]
+        written = unquote(raw) if group == "bare" and "%" in raw else raw
+        path = f"$.{shown_step(key)}"[:_MAX_PATH]
+        leaves.append(Leaf(path, key, written, start=start, end=end, is_part=True))
+        if len(leaves) >= MAX_LEAVES:
+            break
+    return leaves
+
+
+def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span in a text with percent codes for characters of the text that it stands for."""
+    ends = [0]
+    pending, at = b"", 0
+    for found in _PERCENT.finditer(raw):
+        at = found.end()
+        if found[1] is None:
+            ends.append(at)
+            continue
+        pending += bytes.fromhex(found[1])
+        try:
+            pending.decode()
+        except UnicodeDecodeError:
+            continue
+        pending = b""
+        ends.append(at)
+    return (ends[start], ends[end]) if end < len(ends) else (0, len(raw))
 
 
 def escaped_span(raw: str, start: int, end: int) -> tuple[int, int]:

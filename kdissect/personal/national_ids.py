@@ -137,7 +137,7 @@ def _compiled() -> tuple[_Compiled, ...]:
         _Compiled(
             one,
             phrase_pattern(one.names),
-            re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}"),
+            re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}", re.IGNORECASE),
             re.compile(f"{_BEFORE}(?:{one.alone}){_AFTER}") if one.alone else None,
         )
         for one in IDS

@@ -9,6 +9,7 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
 _LONGEST_NAME = 80
+_CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
 _ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
 _DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})")
 _OLDEST = 1900
@@ -27,9 +28,9 @@ def person_field(text: str, tags: frozenset[str], telling: int, of_person: bool)
     """
     kind = None
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
-    if ("name" in tags or is_bare) and _is_name(text):
+    if ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
         kind = Kind.NAME
-    elif "birth" in tags and _is_birth_date(text):
+    elif "birth" in tags and is_birth_date(text):
         kind = Kind.BIRTH_DATE
     elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text):
         kind = Kind.ADDRESS
@@ -39,9 +40,9 @@ def person_field(text: str, tags: frozenset[str], telling: int, of_person: bool)
     return Hit(0, len(text), kind, Confidence.LIKELY if is_likely else Confidence.POSSIBLE)
 
 
-def _is_name(text: str) -> bool:
+def _is_name(text: str, is_of_person: bool) -> bool:
     """Return whether a text may be a name: words of letters, the first or last of them capitalised if its
-    script has capitals.
+    script has capitals. `is_of_person`: other fields next to it are of a person, so that few capitals may be.
     """
     plain = text.strip()
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
@@ -49,10 +50,12 @@ def _is_name(text: str) -> bool:
     words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
     is_written = any(not word[0].islower() for word in words)
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
+    is_constant &= not is_of_person or plain in _CONSTANTS or len(plain) == 1
     return is_written and not is_constant
 
 
-def _is_birth_date(text: str) -> bool:
+def is_birth_date(text: str) -> bool:
+    """Return whether a text is a date on which a person may be born."""
     plain = text.strip()
     found = _ISO.fullmatch(plain)
     if found is not None:

@@ -15,6 +15,8 @@ _REGIONS = (
 )  # fmt: skip
 _DIGITS = range(7, 16)  # E.164 has 15 at most
 _LOOKS_WRITTEN = re.compile(r"[+0(]|.*[ ()/-]")  # numbers of things have digits alone
+# With 00 before the country code, and the number apart: numbers of things have zeros before them, too.
+_WITH_ZEROS = re.compile(r"00[1-9]\d{0,2}[ \-./(\u00a0]")
 _DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}.*|\d{1,2}[-./]\d{1,2}[-./]\d{4}.*")
 
 
@@ -24,7 +26,7 @@ def phones(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         start, number = found.start(), found[0]
         is_named = has_tag(start, "phone")
         is_international = number.startswith(("+", "00"))
-        if not (is_named or number.startswith("+")) or _DATE.fullmatch(number):
+        if not (is_named or number.startswith("+") or _WITH_ZEROS.match(number)) or _DATE.fullmatch(number):
             continue
         if sum(map(str.isdigit, number)) not in _DIGITS:
             continue

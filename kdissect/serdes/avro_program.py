@@ -1,6 +1,6 @@
 """Schemas of Avro as the native engine reads them: a list of types that refer to each other by number.
 
-What the native engine does not know has no program, and Python reads its values.
+A schema with a type that the native engine does not know has no program: Python reads its values.
 """
 
 from __future__ import annotations

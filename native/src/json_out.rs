@@ -51,7 +51,7 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// A string, in quotes, as `json.dumps` writes it without `ensure_ascii`.
+/// A string, in quotes, with no other escapes than those that JSON requires.
 pub fn plain_string(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');

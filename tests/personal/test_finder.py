@@ -34,6 +34,15 @@ def confidence(value: Any) -> Confidence:
 
 
 FINDS = {
+    "phone with zeros": ("phone", "tel. of shop;0049 30 901820;x"),
+    "phone in a query": ("phone", "a=1&phone=0049%2030%20901820&b=2"),
+    "email in a query with percent codes": ("email", "a=1&to=anna%40example.com"),
+    "iban in small letters": ("iban", "x,de89370400440532013000,y"),
+    "ES in small letters": ("national_id", {"dni": "54362315k"}),
+    "name in a line of logs": ("name", 'level=info lastName="Muster Meier" ok'),
+    "name in xml": ("name", "<a><lastName>Muster</lastName></a>"),
+    "address in a query": ("address", "street=Main%20Road%2012&x=1"),
+    "birth date in a query": ("birth_date", "x=1&birthDate=1980-02-03"),
     "email": ("email", {"to": "anna.muster+a@firma.de"}),
     "email in a text": ("email", "mail <o'brien@example.co.uk>, thanks"),
     "email in a form": ("email", "GET /login?email=anna@example.com&x=1 HTTP/1.1"),
@@ -139,6 +148,15 @@ LOOKALIKES = {
     "the epoch": {"birthday": "1970-01-01"},
     "the future": {"birthday": "2999-01-01"},
     "dots": "eyJub3QiOiJhIHRva2VuIn0.abcd.efgh",
+    "a number with zeros before it": "order 00491511234567 shipped, 0012 345 678",
+    "a hash in small letters": "at483200000012345864e no08612345678ab",
+    "a dni in small letters without a name": "54362315k",
+    "a name in a line of logs": "level=info name=Worker thread=main email=",
+    "short constants": {"firstName": "NA", "lastName": "TBD", "email": "anna"},
+    "numbers of a version in a list": {"version": [2020, 1, 2], "dobs": [1, 2, 3]},
+    "a street in code": "street=<none> address=broker1:9092 addr=0x7f",
+    "a query without a person": "/api?street=on&page=2&birth=asc",
+    "a tag": "<address>10.0.0.1:9092</address><name>svc-a</name>",
 }
 
 
@@ -260,3 +278,29 @@ def test_hostile_texts_take_time_of_their_length(case: str) -> None:
     """A text of twice the length takes few times as long: no pattern of quadratic effort ends this test."""
     text = HOSTILE[case] * (MAX_CONTENT // 2 // len(HOSTILE[case]))
     examine(text.encode())
+
+
+def test_dates_that_are_lists() -> None:
+    value = {"birthDate": [1980, 2, 29], "created": [2026, 1, 2]}
+    assert [one[1:] for one in found(value)] == [
+        ("birth_date", "1980"),
+        ("birth_date", "2"),
+        ("birth_date", "29"),
+    ]
+    assert found({"birthDate": ["1980-02-29"]}) == [("$.birthDate[]", "birth_date", "1980-02-29")]
+    assert found({"birthDate": [1981, 2, 29]}) == []
+
+
+def test_short_names_in_capitals_next_to_other_fields_of_a_person() -> None:
+    assert len(found({"firstName": "BO", "lastName": "LIE"})) == 2
+    assert found({"firstName": "BO"}) == []
+
+
+def test_latin_1() -> None:
+    content = examine("Grüße an anna@example.com".encode("latin-1"))
+    assert [one.hit.kind for one in content.found] == ["email"]
+    assert masked(content) == "Grüße an xxxx@xxxxxxx.xxx".replace("@", "x").replace(".", "x").encode(
+        "latin-1"
+    )
+    assert examine(bytes([0xE9, 0xE8] * 8)).form is Form.BINARY
+    assert examine(b"anna@example.com \x9d\xe9").form is Form.BINARY

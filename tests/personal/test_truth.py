@@ -16,6 +16,8 @@ from kdissect.engine.records.personal_parts import Part, PersonalParts
 from kdissect.engine.records.record_sets import record_batches
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.personal.hits import Kind
+from kdissect.serdes.contents import content_of
+from tests.personal.made_up import made_up
 from tests.support.console import CAPTURES
 
 for module in ("phonenumbers", "stdnum"):
@@ -111,3 +113,38 @@ def test_redaction_keeps_what_is_not_personal(redacted: Path) -> None:
             name: value for name, value in was.items() if name not in steps
         }
     assert same > 200
+
+
+@cache
+def counts_by_shape() -> tuple[Counter[str], Counter[str], Counter[str]]:
+    right, wrong, missed = Counter[str](), Counter[str](), Counter[str]()
+    for one in made_up():
+        found = Counter[str]()
+        for (_, _, kind), number in items(Record(0, 0, None, one.data)).items():
+            found[kind] += number
+        right += found & one.truth
+        wrong += found - one.truth
+        missed += one.truth - found
+    return right, wrong, missed
+
+
+@pytest.mark.parametrize("kind", sorted(set(Kind) - {Kind.CREDENTIAL, Kind.COORDINATES}))
+def test_precision_and_recall_of_other_shapes(kind: str) -> None:
+    """Query strings, logfmt, XML, CSV, latin-1, MessagePack, CBOR and dates as lists, of other countries."""
+    right, wrong, missed = (counter[kind] for counter in counts_by_shape())
+    assert right > 1000
+    assert right / (right + wrong) >= PRECISION
+    assert right / (right + missed) >= RECALL
+
+
+def test_redaction_of_other_shapes_leaves_no_hit() -> None:
+    parts = PersonalParts()
+    for one in made_up()[::7]:
+        record = Record(0, 0, None, one.data)
+        masked = parts.masked("events", record)
+        assert len(masked.value or b"") == len(one.data)
+        assert not items(masked), (one.shape, masked.value)
+        if one.shape in ("message_pack", "cbor"):
+            assert content_of(masked.value) is not None
+        if one.shape == "latin_1":
+            assert json.loads((masked.value or b"").decode("latin-1"))["note"] == "Grüße"

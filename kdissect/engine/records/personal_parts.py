@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kdissect.model.record_batch import Header, Record
 from kdissect.personal.contents import Content, Decode, Form, examine, masked
 from kdissect.personal.zlib_lengths import zlib_of_length
+from kdissect.serdes.contents import content_of
 from kdissect.serdes.schema_ids import schema_id
 
 if TYPE_CHECKING:
@@ -70,21 +71,21 @@ class PersonalParts:
     def _masked(self, topic: str | None, content: bytes, headers: tuple[Header, ...], is_key: bool) -> bytes:
         decode = self._decode(topic, headers, is_key)
         examined = examine(content, "", decode)
-        if decode is not None and examined.form is Form.SCHEMA and examined.found:
+        if examined.form is Form.SCHEMA and examined.found:
             found = schema_id(content, headers, is_key)
             if found is not None and found.is_zlib:
                 made = _masked_inside(content, found.start, decode)
                 return masked(examined) if made is None else made
         return masked(examined, decode)
 
-    def _decode(self, topic: str | None, headers: tuple[Header, ...], is_key: bool) -> Decode | None:
+    def _decode(self, topic: str | None, headers: tuple[Header, ...], is_key: bool) -> Decode:
         schemas = self._schemas
         if schemas is None:
-            return None
+            return content_of
 
         def decode(data: bytes) -> Any:
             reading = schemas.read(topic, data, headers, is_key)
-            return reading.value if reading.is_decoded else None
+            return reading.value if reading.is_decoded else content_of(data)
 
         return decode
 

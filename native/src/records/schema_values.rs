@@ -25,7 +25,6 @@ const MAX_COUNTS: usize = 64;
 const ID_END: usize = 5;
 const LONG_END: usize = 9;
 const GLUE_END: usize = 18;
-const LONG: usize = 8;
 const HEADERS: [[&[u8]; 3]; 2] = [
     [b"__value_schema_id", b"apicurio.value.globalId", b"apicurio.value.contentId"],
     [b"__key_schema_id", b"apicurio.key.globalId", b"apicurio.key.contentId"],
@@ -243,15 +242,10 @@ impl SchemaValues {
             let is_plain = content.first().is_none_or(|&first| !may_be_recognised(first));
             return Ok(is_plain.then_some(Part { plan: Some(number), text: None }));
         };
-        // `schema_ids.is_doubtful`
-        let is_doubtful = plan.facts.wire_format.is_some()
-            && (content.len() == plan.start || (plan.start == ID_END && content.len() == LONG));
         let start = self.texts.len();
         let own = content.get(plan.start..).unwrap_or_default();
-        if is_doubtful
-            || program.get().write(own, &self.json, &mut self.texts).is_none()
-            || self.texts.len() > MAX_TEXT
-        {
+        // An id that is doubtful by itself (`schema_ids.is_doubtful`) is proven if the value fits.
+        if program.get().write(own, &self.json, &mut self.texts).is_none() || self.texts.len() > MAX_TEXT {
             return Ok(None);
         }
         let text = self.texts.get(start..).unwrap_or_default();

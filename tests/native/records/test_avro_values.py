@@ -240,6 +240,7 @@ def batches() -> list[tuple[str, list[dict[str, Any]]]]:
         ("orders", [{"key": b"k", "value": of_id(4, written("double", 1e16))}]),  # another subject
         ("orders", [{"key": of_id(2, b"\x02\n"), "value": of_id(1, order(1, 'a"b\\\u202e\t\x7f\u00a0'))}]),
         ("orders", [{"key": b"\0" * 8, "value": of_id(3, b"\4\2\4\0")}]),
+        ("orders", [{"key": of_id(2, b"\4ab"), "value": of_id(2, b"\4cd")}]),  # as long as a number
         ("headers", [{"key": b"", "value": order(2), "headers": headers}]),
         ("headers", [{"key": b"k", "value": order(2), "headers": apicurio}, *usual]),
         ("raw", [{"key": b"k", "value": order(5)}, {"key": b"k", "value": order(6, "=1+1")}]),
