@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from kdissect.capture.files import open_captures
-from tests.live.capturing import END_SECONDS, Broker, Live, needs_capture
+from tests.live.capturing import END_SECONDS, PEERS, Broker, Live, needs_capture
 from tests.live.network import HOST, Lab, lab
 from tests.support.console import run
 
@@ -83,6 +84,21 @@ def test_a_killed_recorder_loses_nothing(broker: Broker, tmp_path: Path) -> None
     (row,) = incidents(tmp_path)
     requests = sum(produced(tmp_path / "incidents" / row["id"] / "capture.pcapng"))
     assert requests == 20
+
+
+@pytest.mark.parametrize(("command", "code"), [("true", 0), ("exit 7", 7), ("converse", 1)])
+def test_a_command_fails_if_there_is_an_incident(
+    broker: Broker, tmp_path: Path, command: str, code: int
+) -> None:
+    if command == "converse":
+        command = f"{sys.executable} {PEERS} client 127.0.0.1 {broker.port} --requests 20 --size 100"
+    ran = run(
+        "record", "-i", "lo", "-f", f"tcp port {broker.port}", "-d", tmp_path, *TIMES,
+        "--when", "api == Produce, 5 in 1m", "--", "sh", "-c", command,
+    )  # fmt: skip
+    assert ran.code == code
+    assert ("is complete: " in ran.err) == (code == 1)
+    assert len(incidents(tmp_path)) == (code == 1)
 
 
 def produced(path: Path) -> Iterator[int]:
