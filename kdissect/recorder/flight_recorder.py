@@ -64,6 +64,7 @@ class FlightRecorder:
         self._watch: Watch | None = None
         self._evaluation: ProcessCopy | None = None
         self._evaluated_s = self._evaluation_began_s = self._looked_s = 0.0
+        self._has_failed = False
         self._before: list[Symptom] = []
         self._writing: tuple[Incident, ProcessCopy] | None = None
         self._attempts: dict[str, int] = {}
@@ -184,7 +185,12 @@ class FlightRecorder:
         copy.poll(_PATIENCE_S)
         found = copy.end()
         if found is not None:
+            self._has_failed = False
             self._judge([Symptom.from_row(row) for row in json.loads(found)], is_last=False)
+            return
+        if not self._has_failed:
+            self._say("an evaluation failed, or took too long: causes are looked for again later")
+        self._has_failed = True
 
     def _judge(self, symptoms: list[Symptom], is_last: bool) -> None:
         """Take the symptoms for which a condition holds.
