@@ -10,6 +10,7 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.live_settings import BadFilterError, LiveError, LiveSettings
@@ -19,6 +20,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.live.live_input import check_expression, end_by_signals, give_way, watch_lag
 from kdissect.cli.options.live.live_options import add_live, byte_size, settings_of, time_span
+from kdissect.cli.options.live.metrics_options import add_metrics, serving
 from kdissect.cli.output import Output
 from kdissect.model.wording import plural
 from kdissect.recorder.condition import ANY_CAUSE, Condition, parse_condition
@@ -32,6 +34,9 @@ from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import SECOND_NS, RecorderSettings
 from kdissect.recorder.watch import Reading
 from kdissect.recorder.webhook import Webhook, parse_webhook, read_secret
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
@@ -111,6 +116,7 @@ def _parser() -> ArgumentParser:
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
+    add_metrics(parser, has_series=False)
     return parser
 
 
@@ -151,8 +157,9 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
             give_way()
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
-        process = _started(options.command, feed.stop)
-        recorder.run(feed)
+        with serving(options, lambda: _collector(recorder, feed, folder, messages)):
+            process = _started(options.command, feed.stop)
+            recorder.run(feed)
     finally:
         feed.stop()
         feed.captures.close()
@@ -165,6 +172,12 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
         code = process.wait()
         return code if code else FINDINGS if made else OK
     return UNREADABLE if feed.trouble else OK
+
+
+def _collector(recorder: FlightRecorder, feed: Feed, folder: Folder, messages: Messages) -> Collector:
+    from kdissect.recorder.recorder_metrics import Parts, RecorderCollector  # an optional package
+
+    return RecorderCollector(Parts(recorder, feed, folder, messages))
 
 
 def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folder) -> LiveSettings:
