@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
+from kdissect.model.faults import fault_text
 from kdissect.recorder.exchange_condition import ExchangeCondition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.folder import Folder
@@ -235,6 +236,8 @@ class FlightRecorder:
         except OSError as error:
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             facts = {"error": str(error.strerror or error), "is_full": is_full}
+        except Exception as error:  # a fault of kdissect ends the copy, not the recorder
+            facts = {"error": fault_text(error)}
         write_all(handle, json.dumps(facts).encode())
 
     def _write_now(self, incident: Incident) -> None:

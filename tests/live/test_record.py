@@ -1,8 +1,13 @@
 """`kdissect record` next to traffic of this machine: interfaces that come back, full disks, kills, marks."""
 
 import json
+import os
+import pwd
+import re
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +18,7 @@ import pytest
 from kdissect.capture.files import open_captures
 from tests.live.capturing import END_SECONDS, PEERS, Broker, Live, needs_capture
 from tests.live.network import HOST, Lab, lab
-from tests.support.console import run
+from tests.support.console import CHECKOUT, run
 
 TIMES = ("--before", "30s", "--after", "1s")
 
@@ -99,6 +104,41 @@ def test_a_command_fails_if_there_is_an_incident(
     assert ran.code == code
     assert ("is complete: " in ran.err) == (code == 1)
     assert len(incidents(tmp_path)) == (code == 1)
+
+
+def test_root_is_given_up_once_the_capture_is_open(broker: Broker) -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # those of tests are for root alone
+        folder = Path(name) / "recorder"
+        live = recorder(broker, folder, "--user", "nobody", "--when", "api == Produce, 5 in 1m")
+        pid = live.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        assert {owner(one) for one in (pid, *children)} == {nobody}
+        if not can_import(nobody):
+            live.kill()
+            pytest.skip("its processes are of nobody, who cannot read this Python to write an incident")
+        broker.converse(20)
+        until(lambda: incidents(folder), "an incident")
+        live.signal(signal.SIGINT)
+        assert live.end().code == 0
+        assert {path.stat().st_uid for path in (folder, *folder.rglob("*"))} == {nobody}
+
+
+def can_import(user: int) -> bool:
+    """Return whether a user can read this Python and its packages."""
+    words = [sys.executable, "-P", "-c", "import kdissect.recorder.incident_writer"]
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    try:
+        done = subprocess.run(words, user=user, env=environment, capture_output=True, check=False)
+    except PermissionError:
+        return False
+    return done.returncode == 0
+
+
+def owner(pid: int | str) -> int:
+    (line,) = re.findall(r"^Uid:\s+(\d+)\s", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(line)
 
 
 def produced(path: Path) -> Iterator[int]:

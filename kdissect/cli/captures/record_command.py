@@ -13,7 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.live_settings import BadFilterError, LiveError, LiveSettings
+from kdissect.capture.live.live_settings import (
+    AUTO,
+    LIBPCAP,
+    SCAPY,
+    BadFilterError,
+    LiveError,
+    LiveSettings,
+)
+from kdissect.capture.live.privileges import drop_to, ids_of
 from kdissect.capture.live.process_copy import HAS_COPIES
 from kdissect.cli.diagnostics import FINDINGS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
@@ -116,6 +124,10 @@ def _parser() -> ArgumentParser:
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
+    add("--user", metavar="NAME", default="", help=(
+        "go on as this user once the capture is open. Requires root, and --source libpcap or scapy "
+        "(default: libpcap)"
+    ))  # fmt: skip
     add_metrics(parser, has_series=False)
     return parser
 
@@ -149,7 +161,12 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     live = _live_settings(options, settings, folder)
     if files is not None:
         recorder.write_open()  # the files may be of another time
-    feed = Feed(partial(_begin, live, files), files is None, recorder.look, say)
+    if live.user:
+        folder.give_to(*ids_of(live.user))
+    # another user cannot open an interface again
+    feed = Feed(partial(_begin, live, files), files is None and not live.user, recorder.look, say)
+    if live.user:
+        drop_to(live.user)
     process = None
     try:
         _listen(recorder, feed.stop)
@@ -185,7 +202,13 @@ def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folde
     live = settings_of(None, options)
     if live.capture_filter:
         check_expression(live.capture_filter)
-    return live._replace(path=folder.ring, ring=settings.ring)
+    if options.user and not live.interfaces:
+        raise ValueError("--user needs -i: only a capture from an interface needs root")
+    if options.user and live.source == AUTO:
+        live = live._replace(source=LIBPCAP)
+    if options.user and live.source not in (LIBPCAP, SCAPY):
+        raise ValueError(f"--user goes with --source libpcap or scapy, not with {live.source}")
+    return live._replace(path=folder.ring, ring=settings.ring, user=options.user)
 
 
 def _begin(live: LiveSettings, files: ReplayedFiles | None) -> LiveCaptures:
