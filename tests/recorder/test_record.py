@@ -15,6 +15,7 @@ from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.watch import Watch
 from tests.support.console import CAPTURES, run
+from tests.support.messages.planted import PLANTED, needles, planted
 
 REFUSED = RECORDED / "login-refused-1.pcapng.gz"
 HEALTHY = CAPTURES / "kafka44_rdkafka_groups.pcapng"
@@ -97,6 +98,17 @@ def test_redacted_incidents_have_no_names(tmp_path: Path) -> None:
     assert {one.name for one in path.iterdir()} == FILES
     assert b"vault" not in b"".join(one.read_bytes() for one in path.iterdir())
     assert {problem["kind"] for problem in row["problems"]} == {"cause", "filter"}
+
+
+def test_no_file_has_a_secret_but_the_packets(tmp_path: Path) -> None:
+    capture = planted(tmp_path / "secrets.pcap")
+    for folder, level in ((tmp_path / "whole", ()), (tmp_path / "redacted", ("--redact",))):
+        recorded(folder, capture, "--when", "api == SaslAuthenticate", *level)
+        ((path, _),) = incidents(folder)
+        for one in path.iterdir():
+            if level or one.name != "capture.pcapng":
+                data = one.read_bytes()
+                assert not any(needle in data for secret in PLANTED for needle in needles(secret)), one
 
 
 def test_an_analysis_that_begins_again_finds_the_same(
