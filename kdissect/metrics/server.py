@@ -6,13 +6,16 @@ import errno
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.metrics.listener import Listener
 from kdissect.metrics.scrape_guard import ScrapeGuard
 from kdissect.metrics.snapshot import Snapshot
 from kdissect.model.extras import how_to_install
 from kdissect.model.http_access import LOOPBACK, authority
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 
 class Address(NamedTuple):
@@ -39,6 +42,17 @@ def parse_address(text: str) -> Address:
     return Address(host or LOOPBACK, int(port))
 
 
+def of_snapshot(snapshot: Callable[[], Snapshot]) -> Callable[[], Collector]:
+    """Return a function that makes the collector of what a `Meter` counts."""
+
+    def make() -> Collector:
+        from kdissect.metrics.collector import SnapshotCollector  # at first use: an optional package
+
+        return SnapshotCollector(snapshot)
+
+    return make
+
+
 class MetricsError(Exception):
     """Failure of the server: no library, no such address, a port in use. The text is the one line to show."""
 
@@ -50,20 +64,21 @@ class MetricsServer:
     """Server that serves from its creation to `close`, in threads of its own. `address` has the port found
     for 0.
 
-    A scraper needs the `token`. None: everybody may scrape. Raises MetricsError.
+    `collector` makes the collector of the metrics, for which it imports the optional package. A scraper needs
+    the `token`. None: everybody may scrape. Raises MetricsError.
     """
 
-    def __init__(self, address: Address, snapshot: Callable[[], Snapshot], token: str | None) -> None:
+    def __init__(self, address: Address, collector: Callable[[], Collector], token: str | None) -> None:
         try:
             # at first use: an optional package
             from prometheus_client import CollectorRegistry, make_wsgi_app
             from prometheus_client.process_collector import ProcessCollector
 
-            from kdissect.metrics.collector import SnapshotCollector
+            made = collector()
         except ImportError:
             raise MetricsError(INSTALL) from None
         registry = CollectorRegistry()
-        registry.register(SnapshotCollector(snapshot))
+        registry.register(made)
         ProcessCollector(registry=registry)  # CPU and memory of kdissect itself
         try:
             guard = ScrapeGuard(make_wsgi_app(registry), address.host, token)

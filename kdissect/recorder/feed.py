@@ -31,7 +31,10 @@ class Feed:
         self._file: CaptureFile | None = None
         self.captures = begin()
         self.captures.lag.between = between
-        self._returns = returns and self.captures.settings.source != STDIN
+        self.is_remote = self.captures.settings.source == STDIN
+        """Whether the packets have the clock of another machine."""
+        self._returns = returns and not self.is_remote
+        self._packet_ns = self._seen_at_ns = 0
         self.is_over = False
         """Whether no packets follow."""
         self.trouble = ""
@@ -52,6 +55,18 @@ class Feed:
     def drops(self) -> int:
         """Packets that the capture lost, as far as these files report it."""
         return self._drops + (self._file.drops if self._file is not None else 0)
+
+    @property
+    def now_ns(self) -> int:
+        """The time by the clock of the packets: that of another machine for standard input."""
+        if not self.is_remote:
+            return time.time_ns()
+        latest_ns = self._file.last_time_ns if self._file is not None else None
+        if latest_ns is not None and latest_ns != self._packet_ns:
+            self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
+        if not self._packet_ns:
+            return time.time_ns()
+        return self._packet_ns + time.monotonic_ns() - self._seen_at_ns
 
     def behind(self) -> Behind:
         """Return the lag of the analysis."""

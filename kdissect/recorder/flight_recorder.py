@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
+from kdissect.model.faults import fault_text
 from kdissect.recorder.exchange_condition import ExchangeCondition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.folder import Folder
@@ -64,6 +65,7 @@ class FlightRecorder:
         self._watch: Watch | None = None
         self._evaluation: ProcessCopy | None = None
         self._evaluated_s = self._evaluation_began_s = self._looked_s = 0.0
+        self._has_failed = False
         self._before: list[Symptom] = []
         self._writing: tuple[Incident, ProcessCopy] | None = None
         self._attempts: dict[str, int] = {}
@@ -73,7 +75,9 @@ class FlightRecorder:
     @property
     def now_ns(self) -> int:
         """The time of the packets that come now."""
-        return time.time_ns() if self._files is None else self._files.now_ns
+        if self._files is not None:
+            return self._files.now_ns
+        return time.time_ns() if self.feed is None else self.feed.now_ns
 
     def run(self, feed: Feed) -> None:
         """Record until the capture ends. Raises OSError where the folder cannot be written."""
@@ -82,10 +86,8 @@ class FlightRecorder:
         old: list[str] = []
         while True:
             stretch = Stretch(old, opened, self._is_enough, self.look)
-            self._began_ns, self._watch = (
-                self.now_ns,
-                Watch(stretch, self._settings.reading, self._settings.conditions),
-            )
+            self._began_s = self._clock_s()
+            self._watch = Watch(stretch, self._settings.reading, self._settings.conditions)
             self._evaluated_s = time.monotonic()
             self._watch.run()
             if feed.is_over:
@@ -184,7 +186,12 @@ class FlightRecorder:
         copy.poll(_PATIENCE_S)
         found = copy.end()
         if found is not None:
+            self._has_failed = False
             self._judge([Symptom.from_row(row) for row in json.loads(found)], is_last=False)
+            return
+        if not self._has_failed:
+            self._say("an evaluation failed, or took too long: causes are looked for again later")
+        self._has_failed = True
 
     def _judge(self, symptoms: list[Symptom], is_last: bool) -> None:
         """Take the symptoms for which a condition holds.
@@ -229,6 +236,8 @@ class FlightRecorder:
         except OSError as error:
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             facts = {"error": str(error.strerror or error), "is_full": is_full}
+        except Exception as error:  # a fault of kdissect ends the copy, not the recorder
+            facts = {"error": fault_text(error)}
         write_all(handle, json.dumps(facts).encode())
 
     def _write_now(self, incident: Incident) -> None:
@@ -273,9 +282,13 @@ class FlightRecorder:
 
     def _is_enough(self) -> bool:
         """Return whether the analysis is long enough: the next one begins with less memory."""
-        self._began_ns = self._began_ns or self.now_ns  # files have no time before their first packet
+        self._began_s = self._began_s or self._clock_s()  # files have no time before their first packet
         longest_s = max(_ANALYSIS_S, _ANALYSIS_PARTS * self._settings.before_s)
-        return self.now_ns - self._began_ns >= longest_s * SECOND_NS
+        return self._clock_s() - self._began_s >= longest_s
+
+    def _clock_s(self) -> float:
+        """Return a time in seconds by which an analysis ends. Nobody sets this clock."""
+        return time.monotonic() if self._files is None else self._files.clock()
 
     def _old(self, latest: str) -> list[str]:
         """Return the files with which the next analysis begins: the packets before, up to a file."""
@@ -285,12 +298,14 @@ class FlightRecorder:
         return segments_within(known, [[now_ns - self._settings.before_ns, now_ns]])
 
     def _look_at_clock(self) -> None:
-        offset_ns = time.time_ns() - time.monotonic_ns()
+        assert self.feed is not None
+        if self.feed.is_remote:
+            return
+        offset_ns = self.now_ns - time.monotonic_ns()
         by_ns, self._clock_offset_ns = offset_ns - self._clock_offset_ns, offset_ns
         if abs(by_ns) > _STEP_NS:
             self._say(f"the clock was set by {by_ns / 1e9:+.1f} s")
-            self.incidents.step(time.time_ns() - by_ns, by_ns)
-            self._began_ns += by_ns
+            self.incidents.step(self.now_ns - by_ns, by_ns)
 
     def _say_notes(self) -> None:
         assert self.feed is not None

@@ -59,6 +59,11 @@ class Folder:
         for _, part in abandoned(str(self.incidents_path)):
             shutil.rmtree(part, ignore_errors=True)
 
+    def give_to(self, user: int, group: int) -> None:
+        """Let another user own everything in it. Raises OSError."""
+        for path in (self._root, *self._root.rglob("*")):
+            os.chown(path, user, group, follow_symlinks=False)
+
     def close(self) -> None:
         """Release the lock."""
         if self._lock >= 0:

@@ -59,6 +59,11 @@ class Messages:
             box.put(message)
         self._store()
 
+    @property
+    def waiting(self) -> int:
+        """Messages that were not sent yet."""
+        return sum(box.waiting for box in self._boxes)
+
     def close(self) -> None:
         """End. What waits still is sent by the next recorder of the folder."""
         for box in self._boxes:
@@ -109,6 +114,11 @@ class _Outbox:
         self._changed = threading.Condition()
         self._is_over = False
         self._thread = threading.Thread(target=self._run, name="kdissect-webhook", daemon=True)
+
+    @property
+    def waiting(self) -> int:
+        """Messages that were not sent yet."""
+        return len(self._waiting)
 
     def start(self) -> None:
         """Begin to send."""

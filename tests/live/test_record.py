@@ -1,7 +1,13 @@
 """`kdissect record` next to traffic of this machine: interfaces that come back, full disks, kills, marks."""
 
 import json
+import os
+import pwd
+import re
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +16,9 @@ from typing import Any
 import pytest
 
 from kdissect.capture.files import open_captures
-from tests.live.capturing import END_SECONDS, Broker, Live, needs_capture
+from tests.live.capturing import END_SECONDS, PEERS, Broker, Live, needs_capture
 from tests.live.network import HOST, Lab, lab
-from tests.support.console import run
+from tests.support.console import CHECKOUT, run
 
 TIMES = ("--before", "30s", "--after", "1s")
 
@@ -83,6 +89,56 @@ def test_a_killed_recorder_loses_nothing(broker: Broker, tmp_path: Path) -> None
     (row,) = incidents(tmp_path)
     requests = sum(produced(tmp_path / "incidents" / row["id"] / "capture.pcapng"))
     assert requests == 20
+
+
+@pytest.mark.parametrize(("command", "code"), [("true", 0), ("exit 7", 7), ("converse", 1)])
+def test_a_command_fails_if_there_is_an_incident(
+    broker: Broker, tmp_path: Path, command: str, code: int
+) -> None:
+    if command == "converse":
+        command = f"{sys.executable} {PEERS} client 127.0.0.1 {broker.port} --requests 20 --size 100"
+    ran = run(
+        "record", "-i", "lo", "-f", f"tcp port {broker.port}", "-d", tmp_path, *TIMES,
+        "--when", "api == Produce, 5 in 1m", "--", "sh", "-c", command,
+    )  # fmt: skip
+    assert ran.code == code
+    assert ("is complete: " in ran.err) == (code == 1)
+    assert len(incidents(tmp_path)) == (code == 1)
+
+
+def test_root_is_given_up_once_the_capture_is_open(broker: Broker) -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)  # those of tests are for root alone
+        folder = Path(name) / "recorder"
+        live = recorder(broker, folder, "--user", "nobody", "--when", "api == Produce, 5 in 1m")
+        pid = live.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        assert {owner(one) for one in (pid, *children)} == {nobody}
+        if not can_import(nobody):
+            live.kill()
+            pytest.skip("its processes are of nobody, who cannot read this Python to write an incident")
+        broker.converse(20)
+        until(lambda: incidents(folder), "an incident")
+        live.signal(signal.SIGINT)
+        assert live.end().code == 0
+        assert {path.stat().st_uid for path in (folder, *folder.rglob("*"))} == {nobody}
+
+
+def can_import(user: int) -> bool:
+    """Return whether a user can read this Python and its packages."""
+    words = [sys.executable, "-P", "-c", "import kdissect.recorder.incident_writer"]
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    try:
+        done = subprocess.run(words, user=user, env=environment, capture_output=True, check=False)
+    except PermissionError:
+        return False
+    return done.returncode == 0
+
+
+def owner(pid: int | str) -> int:
+    (line,) = re.findall(r"^Uid:\s+(\d+)\s", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(line)
 
 
 def produced(path: Path) -> Iterator[int]:

@@ -11,7 +11,7 @@ import pytest
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics import listener
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import Address, MetricsServer
+from kdissect.metrics.server import Address, MetricsServer, of_snapshot
 from tests.support.patience import PATIENCE_S
 
 TOKEN = "a-token-of-this-test"
@@ -20,7 +20,7 @@ BEARER = f"Authorization: Bearer {TOKEN}"
 
 @contextmanager
 def serving(host: str = "127.0.0.1", token: str | None = TOKEN) -> Iterator[Address]:
-    with MetricsServer(Address(host, 0), Meter(TopicNames()).snapshot, token) as server:
+    with MetricsServer(Address(host, 0), of_snapshot(Meter(TopicNames()).snapshot), token) as server:
         yield server.address
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, parse_address
+from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, of_snapshot, parse_address
 
 ANY = parse_address("127.0.0.1:0")
 
 
 def snapshot_server(address: Address = ANY) -> MetricsServer:
-    return MetricsServer(address, Meter(TopicNames()).snapshot, None)
+    return MetricsServer(address, of_snapshot(Meter(TopicNames()).snapshot), None)
 
 
 def test_a_scrape() -> None:

@@ -131,4 +131,7 @@ def test_a_disk_without_any_space_costs_packets_not_the_capture(
     found = times_in(path)
     assert found == all_times()[-len(found) :]
     assert ring.unwritten == len(all_times()) - len(found) > 0
+    captures = open_captures([name for _, name in ring_files(str(path))])
+    assert sum(len(batch) for batch in captures.batches()) == len(found)
+    assert sum(file.drops for file in captures.files) == ring.unwritten
     assert lines == ["the disk is full: packets are not recorded"]

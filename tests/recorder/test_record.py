@@ -1,5 +1,6 @@
 """`kdissect record` on finished captures: time is that of the packets."""
 
+import gzip
 import json
 import stat
 from pathlib import Path
@@ -13,7 +14,8 @@ from kdissect.recorder import flight_recorder
 from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.watch import Watch
-from tests.support.console import CAPTURES
+from tests.support.console import CAPTURES, run
+from tests.support.messages.planted import PLANTED, needles, planted
 
 REFUSED = RECORDED / "login-refused-1.pcapng.gz"
 HEALTHY = CAPTURES / "kafka44_rdkafka_groups.pcapng"
@@ -98,6 +100,17 @@ def test_redacted_incidents_have_no_names(tmp_path: Path) -> None:
     assert {problem["kind"] for problem in row["problems"]} == {"cause", "filter"}
 
 
+def test_no_file_has_a_secret_but_the_packets(tmp_path: Path) -> None:
+    capture = planted(tmp_path / "secrets.pcap")
+    for folder, level in ((tmp_path / "whole", ()), (tmp_path / "redacted", ("--redact",))):
+        recorded(folder, capture, "--when", "api == SaslAuthenticate", *level)
+        ((path, _),) = incidents(folder)
+        for one in path.iterdir():
+            if level or one.name != "capture.pcapng":
+                data = one.read_bytes()
+                assert not any(needle in data for secret in PLANTED for needle in needles(secret)), one
+
+
 def test_an_analysis_that_begins_again_finds_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +139,13 @@ def test_an_incident_of_a_killed_recorder_is_completed(
     assert recorded(tmp_path, HEALTHY) == 0
     ((_, row),) = incidents(tmp_path)
     assert (row["causes"], row["problems"][0]["name"]) == (["login-refused"], "login-refused")
+
+
+def test_standard_input_has_the_clock_of_its_packets(tmp_path: Path) -> None:
+    ran = run("record", "-", "-d", tmp_path, stdin=gzip.decompress(REFUSED.read_bytes()))
+    assert (ran.code, "clock was set" in ran.err) == (0, False)
+    ((_, row),) = incidents(tmp_path)
+    assert (row["causes"], row["opened"][:13]) == (["login-refused"], "2026-11-24T13")
 
 
 def test_a_mark_makes_an_incident(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from kdissect.capture.formats.capture_writer import PcapngWriter
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.live_settings import SCAPY, LiveError, LiveSettings, Ring
+from kdissect.capture.live.privileges import drop_to
 from kdissect.capture.live.programs import FILE, NOTE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
@@ -138,6 +139,8 @@ def main() -> int:
     failures: list[Exception] = []
     try:
         handles = [_open(name, settings) for name in settings.interfaces]
+        if settings.user:
+            drop_to(settings.user)
         output = _Output(settings)
         preamble, readers = _begin(handles, settings, output)
         output.begin(preamble)

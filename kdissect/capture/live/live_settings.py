@@ -43,7 +43,8 @@ class LiveSettings(NamedTuple):
 
     `interfaces` by name, none for a default. `capture_filter` in libpcap's language. `path` of the capture
     file to write (None: no file). `duration` in seconds (0: until it is ended). `program` is the capturing
-    program, with its version, for the comment of the file.
+    program, with its version, for the comment of the file. `user` is the one to go on as once the capture is
+    open; empty: no change.
     """
 
     interfaces: Sequence[str] = ()
@@ -56,6 +57,7 @@ class LiveSettings(NamedTuple):
     ring: Ring = Ring()
     duration: float = 0
     program: str = "kdissect"
+    user: str = ""
 
     def comment(self, source: str) -> str:
         """Return the comment of the capture file with the settings, so that the capture can be repeated from

@@ -239,6 +239,8 @@ class FileRing:
     def _finish(self, drops: dict[int, int]) -> None:
         file, now = self._file, time.time_ns()
         assert file is not None
+        if self.unwritten:
+            drops = {**drops, 0: drops.get(0, 0) + self.unwritten}
         try:
             for interface, count in drops.items():
                 since = count - self._drops.get(interface, 0)

@@ -10,15 +10,25 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kdissect.capture.live.captures import LiveCaptures, open_live
-from kdissect.capture.live.live_settings import BadOptionsError, LiveError, LiveSettings
+from kdissect.capture.live.live_settings import (
+    AUTO,
+    LIBPCAP,
+    SCAPY,
+    BadOptionsError,
+    LiveError,
+    LiveSettings,
+)
+from kdissect.capture.live.privileges import drop_to, ids_of
 from kdissect.capture.live.process_copy import HAS_COPIES
 from kdissect.cli.diagnostics import FINDINGS, OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.live.live_input import check_expression, end_by_signals, give_way, watch_lag
 from kdissect.cli.options.live.live_options import add_live, byte_size, settings_of, time_span
+from kdissect.cli.options.live.metrics_options import add_metrics, serving
 from kdissect.cli.output import Output
 from kdissect.model.wording import plural
 from kdissect.recorder.condition import ANY_CAUSE, Condition, parse_condition
@@ -32,6 +42,9 @@ from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import SECOND_NS, RecorderSettings
 from kdissect.recorder.watch import Reading
 from kdissect.recorder.webhook import Webhook, parse_webhook, read_secret
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
@@ -111,6 +124,11 @@ def _parser() -> ArgumentParser:
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
+    add("--user", metavar="NAME", default="", help=(
+        "go on as this user once the capture is open. Requires root, and --source libpcap or scapy "
+        "(default: libpcap)"
+    ))  # fmt: skip
+    add_metrics(parser, has_series=False)
     return parser
 
 
@@ -143,7 +161,12 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     live = _live_settings(options, settings, folder)
     if files is not None:
         recorder.write_open()  # the files may be of another time
-    feed = Feed(partial(_begin, live, files), files is None, recorder.look, say)
+    if live.user:
+        folder.give_to(*ids_of(live.user))
+    # another user cannot open an interface again
+    feed = Feed(partial(_begin, live, files), files is None and not live.user, recorder.look, say)
+    if live.user:
+        drop_to(live.user)
     process = None
     try:
         _listen(recorder, feed.stop)
@@ -151,8 +174,9 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
             give_way()
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
-        process = _started(options.command, feed.stop)
-        recorder.run(feed)
+        with serving(options, lambda: _collector(recorder, feed, folder, messages)):
+            process = _started(options.command, feed.stop)
+            recorder.run(feed)
     finally:
         feed.stop()
         feed.captures.close()
@@ -167,12 +191,24 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     return UNREADABLE if feed.trouble else OK
 
 
+def _collector(recorder: FlightRecorder, feed: Feed, folder: Folder, messages: Messages) -> Collector:
+    from kdissect.recorder.recorder_metrics import Parts, RecorderCollector  # an optional package
+
+    return RecorderCollector(Parts(recorder, feed, folder, messages))
+
+
 def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folder) -> LiveSettings:
     """Return the settings of the capture. Raises ValueError and BadOptionsError."""
     live = settings_of(None, options)
     if live.capture_filter:
         check_expression(live.capture_filter)
-    return live._replace(path=folder.ring, ring=settings.ring)
+    if options.user and not live.interfaces:
+        raise ValueError("--user needs -i: only a capture from an interface needs root")
+    if options.user and live.source == AUTO:
+        live = live._replace(source=LIBPCAP)
+    if options.user and live.source not in (LIBPCAP, SCAPY):
+        raise ValueError(f"--user goes with --source libpcap or scapy, not with {live.source}")
+    return live._replace(path=folder.ring, ring=settings.ring, user=options.user)
 
 
 def _begin(live: LiveSettings, files: ReplayedFiles | None) -> LiveCaptures:

@@ -9,7 +9,7 @@ import pytest
 
 from kdissect.capture.live import libpcap
 from kdissect.capture.live.libpcap import library
-from kdissect.capture.live.live_settings import MissingError
+from kdissect.capture.live.live_settings import MissingError, Ring
 from kdissect.capture.live.scapy_handle import ScapyHandle
 from kdissect.cli import main
 from kdissect.cli.options.command_parser import ParserShownError
@@ -99,7 +99,7 @@ def test_options_become_settings() -> None:
     )
     settings = settings_of(None, shown.value.parser.parse_args(words.split()))
     assert settings[:6] == (("lo", "eth0"), "tcp", "tcpdump", True, 96, 8)
-    assert settings.ring == (3 << 19, 600.0, 4)
+    assert settings.ring == Ring(3 << 19, 600.0, 4)
     assert (settings.path, settings.duration) == ("x.pcapng", 3600.0)
     assert "interfaces: lo, eth0; capture filter: tcp; source: x" in settings.comment("x")
 

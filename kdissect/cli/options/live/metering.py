@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
@@ -12,11 +13,14 @@ from kdissect.cli.diagnostics import USAGE, say
 from kdissect.metrics.label_sets import MAX_LABEL_SETS
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.scrape_guard import token_in
-from kdissect.metrics.server import Address, MetricsError, MetricsServer
+from kdissect.metrics.server import Address, MetricsError, MetricsServer, of_snapshot
 from kdissect.metrics.snapshot import CaptureCounts, file_counts
 from kdissect.model.finding import Finding
 from kdissect.model.http_access import new_token
 from kdissect.report.printable import printable
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 
 class Metering:
@@ -45,15 +49,9 @@ class Metering:
 
     def __enter__(self) -> None:
         meter = self._new_meter()
-        token, how = self._token()
-        try:
-            self._server = MetricsServer(self._address, meter.snapshot, token)
-        except MetricsError as error:
-            say(str(error))
-            raise SystemExit(USAGE) from None
+        self._server = serve(self._address, of_snapshot(meter.snapshot), self._token_path, self._is_open)
         self._dissection.observer = meter.take
         self._dissection.analyzer.reports_opened = True
-        say(f"metrics at {self._server.address.url} {how}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -61,20 +59,6 @@ class Metering:
         self._dissection.observer = None
         if self._server is not None:
             self._server.close()
-
-    def _token(self) -> tuple[str | None, str]:
-        """Return the token, None for an open server, and how one scrapes it."""
-        if self._is_open:
-            return None, "for everybody who reaches it: --metrics-open"
-        if self._token_path is None:
-            token = new_token()
-            return token, f"with Authorization: Bearer {token}"
-        try:
-            return token_in(self._token_path), f"with the token in {printable(self._token_path)}"
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            say(f"--metrics-token {printable(self._token_path)}: {why}")
-            raise SystemExit(USAGE) from None
 
     def _new_meter(self) -> Meter:
         dissection = self._dissection
@@ -85,6 +69,38 @@ class Metering:
             str(kind): count for kind, count in dissection.analyzer.parser.anomaly_counts.items()
         }
         return meter
+
+
+def serve(
+    address: Address, collector: Callable[[], Collector], token_path: str | None, is_open: bool
+) -> MetricsServer:
+    """Serve metrics, and report where and how one scrapes them.
+
+    Raises SystemExit behind one line on stderr, where metrics cannot be served.
+    """
+    token, how = _token(token_path, is_open)
+    try:
+        server = MetricsServer(address, collector, token)
+    except MetricsError as error:
+        say(str(error))
+        raise SystemExit(USAGE) from None
+    say(f"metrics at {server.address.url} {how}")
+    return server
+
+
+def _token(path: str | None, is_open: bool) -> tuple[str | None, str]:
+    """Return the token, None for an open server, and how one scrapes it."""
+    if is_open:
+        return None, "for everybody who reaches it: --metrics-open"
+    if path is None:
+        token = new_token()
+        return token, f"with Authorization: Bearer {token}"
+    try:
+        return token_in(path), f"with the token in {printable(path)}"
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        say(f"--metrics-token {printable(path)}: {why}")
+        raise SystemExit(USAGE) from None
 
 
 def _capture_counts(captures: Captures) -> CaptureCounts:

@@ -11,12 +11,14 @@ from kdissect.api import Dissection
 from kdissect.cli.diagnostics import USAGE, say
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from kdissect.metrics.server import Address
     from kdissect.model.finding import Finding
 
 
-def add_metrics(parser: ArgumentParser) -> None:
-    """Add `--metrics`, who may read them, and `--metrics-series`."""
+def add_metrics(parser: ArgumentParser, has_series: bool = True) -> None:
+    """Add `--metrics`, who may read them, and `--metrics-series` if the labels come from the traffic."""
     group = parser.add_argument_group("metrics")
     add = group.add_argument
     add("--metrics", metavar="[HOST]:PORT", type=_address, help=(
@@ -27,6 +29,8 @@ def add_metrics(parser: ArgumentParser) -> None:
         "require the token in FILE, which is created if missing (default: a random token, printed on stderr)"
     ))  # fmt: skip
     access("--metrics-open", action="store_true", help="serve metrics without a token")
+    if not has_series:
+        return
     add("--metrics-series", metavar="N", type=_limit, help=(
         "label sets of each metric. Later label sets count as other (default: 1000)"
     ))  # fmt: skip
@@ -40,10 +44,7 @@ def metering(
     `findings` returns the findings, if traffic is judged. Entering raises SystemExit behind one line on
     stderr, where metrics cannot be served.
     """
-    if options.metrics is None:
-        if options.metrics_open or options.metrics_token is not None:
-            say("--metrics-token and --metrics-open need --metrics")
-            raise SystemExit(USAGE)
+    if not _are_wanted(options):
         return nullcontext()
     from kdissect.cli.options.live.metering import Metering  # start-up: a server
 
@@ -51,6 +52,22 @@ def metering(
         options.metrics, options.metrics_token, options.metrics_open, options.metrics_series, dissection,
         findings,
     )  # fmt: skip
+
+
+def serving(options: Namespace, collector: Callable[[], Collector]) -> AbstractContextManager[object]:
+    """Serve the metrics of a collector within the context, if the options say so. Raises SystemExit."""
+    if not _are_wanted(options):
+        return nullcontext()
+    from kdissect.cli.options.live.metering import serve  # start-up: a server
+
+    return serve(options.metrics, collector, options.metrics_token, options.metrics_open)
+
+
+def _are_wanted(options: Namespace) -> bool:
+    if options.metrics is None and (options.metrics_open or options.metrics_token is not None):
+        say("--metrics-token and --metrics-open need --metrics")
+        raise SystemExit(USAGE)
+    return options.metrics is not None
 
 
 def _address(text: str) -> Address:

@@ -1,0 +1,45 @@
+"""Metrics of a recorder about itself: the page lists what is served, with its values."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("prometheus_client")
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from kdissect.capture.live.lag import Behind
+from kdissect.metrics.collector import PREFIX
+from kdissect.recorder.folder import Folder
+from kdissect.recorder.recorder_metrics import RECORDER_METRICS, Parts, RecorderCollector
+from tests.support.console import CHECKOUT
+
+
+class Counted:
+    """A recorder, its feed and its messages, with counts."""
+
+    packets, drops, made, skipped, waiting = 7, 2, 3, 1, 4
+    open = (1, 2)
+
+    def __init__(self) -> None:
+        self.incidents = self
+
+    def behind(self) -> Behind:
+        return Behind(10, 1.5)
+
+
+def test_the_page_lists_what_is_served(tmp_path: Path) -> None:
+    counted, folder = Counted(), Folder(str(tmp_path))
+    folder.open()
+    (tmp_path / "ring" / "packets_00001_20261130120000.pcapng").write_bytes(bytes(100))
+    registry = CollectorRegistry()
+    registry.register(RecorderCollector(Parts(counted, counted, folder, counted)))  # type: ignore[arg-type]
+    lines = generate_latest(registry).decode().splitlines()
+    found = dict(line.split() for line in lines if not line.startswith("#") and "_created" not in line)
+    assert list(map(float, found.values())) == [7, 2, 100, 1.5, 3, 2, 1, 4]
+    rows = [
+        f"| `{PREFIX}{one.name}` | {'counter' if one.is_counter else 'gauge'} | {one.help} |"
+        for one in RECORDER_METRICS
+    ]
+    assert "\n".join(rows) in (CHECKOUT / "docs" / "record.md").read_text()
+    assert list(found) == [f"{PREFIX}{one.name}" for one in RECORDER_METRICS]
