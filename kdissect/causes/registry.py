@@ -19,6 +19,7 @@ _MODULES = (
     "access.reauthentication_refused",
     "access.plaintext_to_tls",
     "access.proxy_header_refused",
+    "access.sasl_not_enabled",
     "access.session_expired",
     "access.tls_handshake_failed",
     "access.tls_to_plaintext",

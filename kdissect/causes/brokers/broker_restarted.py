@@ -78,10 +78,11 @@ class BrokerRestarted(Cause):
             else:
                 then = f"it was away for {duration(away_ns)}"
             ended = "all " * (not refused) + plural(len(went), "connection")
+            took_ns = went[-1][0].time_ns - stop.from_ns
             refuses = f" and refused new ones {times(len(refused))}" if refused else ""
             others = f" (and {joined(brokers[1:])}, which stopped with it)" if brokers[1:] else ""
             yield self.found(
-                f"Broker {broker}{others} ended {ended} within {duration(went[-1][0].time_ns - went[0][0].time_ns)}"
+                f"Broker {broker}{others} ended {ended} within {duration(took_ns)}"
                 f"{refuses}: it stopped, and {then}.{_announced(seen, stop)}",
                 clients_text(clients),
                 parties_of(clients) | {Party("broker", one) for one in brokers},
