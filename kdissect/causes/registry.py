@@ -28,6 +28,7 @@ _MODULES = (
     "brokers.broker_restarted",
     "brokers.coordinator_unavailable",
     "brokers.health_probe",
+    "brokers.idle_connection_closed",
     "brokers.idle_connection_reset",
     "brokers.stalled_broker",
     "brokers.storage_error",
