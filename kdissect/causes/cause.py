@@ -35,6 +35,8 @@ class Cause(ABC):
     explains: ClassVar[tuple[str, ...]] = ()
     explains_by: ClassVar[frozenset[str]] = frozenset({"client", "group", "topic", "id"})
     """Which kinds of party a cause must have in common with what follows from it."""
+    precedes: ClassVar[tuple[str, ...]] = ()
+    """Ids of causes that do not follow from it, and that are listed after it for the same host and broker."""
     claims: ClassVar[tuple[Claim, ...]] = ()
     """The symptoms that it explains, including the symptoms of its effects (`explains`)."""
     is_served: ClassVar[bool] = False

@@ -91,6 +91,7 @@ _CLAIMS_OF_EFFECTS = {
     for cause in ALL_CAUSES
 }
 _EXPLAINS = {cause.id: (frozenset(cause.explains), cause.explains_by) for cause in ALL_CAUSES}
+_PRECEDES = {cause.id: frozenset(cause.precedes) for cause in ALL_CAUSES}
 _SERVED = {cause.id for cause in ALL_CAUSES if cause.is_served}
 _NOTHING: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
@@ -126,7 +127,9 @@ def folded(found: Sequence[FoundCause]) -> list[FoundCause]:
 
 
 def roots_first(ranked: Sequence[FoundCause]) -> list[FoundCause]:
-    """Return causes in their order, each before the causes that it explains and that have their own place."""
+    """Return causes in their order, each before the causes that it explains and that have their own place,
+    and before the causes that it precedes.
+    """
     found: list[FoundCause] = []
     for at, one in enumerate(ranked):
         if one not in found:
@@ -136,7 +139,15 @@ def roots_first(ranked: Sequence[FoundCause]) -> list[FoundCause]:
 
 
 def _is_root_of(cause: FoundCause, effect: FoundCause) -> bool:
-    return cause.certainty is not Certainty.POSSIBLE and _leads_to(cause, effect)
+    return cause.certainty is not Certainty.POSSIBLE and (
+        _leads_to(cause, effect) or _is_fault_on_path(cause, effect)
+    )
+
+
+def _is_fault_on_path(cause: FoundCause, other: FoundCause) -> bool:
+    """Return whether a cause is a fault between two hosts, and the other one a property of the path."""
+    ends = {one.kind for one in cause.parties & other.parties} & {"host", "broker"}
+    return other.id in _PRECEDES.get(cause.id, ()) and len(ends) == 2
 
 
 def _names(found: FoundCause, kind: str) -> set[str]:

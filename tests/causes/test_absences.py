@@ -18,7 +18,16 @@ from kdissect.session.identities import Identities
 from kdissect.session.info import ConnectionKind
 from kdissect.session.problem import Problem, Reason
 from tests.causes.diagnosing import capture, diagnosed, gathered_from
-from tests.causes.fixtures.boundaries import BROKER_2, _ended, _failed, _link, _made, _served, _starts
+from tests.causes.fixtures.boundaries import (
+    BROKER_2,
+    _ended,
+    _failed,
+    _link,
+    _made,
+    _served,
+    _starts,
+    _two_listeners,
+)
 from tests.causes.fixtures.case import BROKER, NOTHING, SECOND, WHO, Change, Made, gathered
 from tests.history.talk import MS, START_NS, Talk
 from tests.support.console import CAPTURES
@@ -176,6 +185,29 @@ def test_a_broker_of_another_cluster_did_not_come_back(later: str, said: str) ->
         seen.gathering.mixups.add(talk.info)
     sentence = _found(seen)["broker-restarted"].sentence
     assert said in sentence
+
+
+@pytest.mark.parametrize(
+    ("of", "is_one"),
+    [
+        ({}, True),
+        ({"other_s": 18}, True),
+        ({"other_s": 18.001}, False),
+        ({"other": "10.0.0.2:9093"}, False),
+        ({"nodes": {BROKER: 1, "10.0.0.1:9093": 1}}, True),
+        ({"nodes": {BROKER: 1, "10.0.0.1:9093": 2}}, False),
+        ({"back_s": 10.9}, False),
+        ({"back_s": 11}, True),
+    ],
+)
+def test_listeners_of_one_host_stop_together(of: dict[str, Any], is_one: bool) -> None:
+    """What one of them refuses is no address without a listener."""
+    seen = Made(gathered(NOTHING))
+    _two_listeners(**of)(seen)
+    found = _found(seen)
+    assert ("connection-refused" not in found) is is_one
+    stopped = found.get("broker-restarted")
+    assert (stopped is not None and "which stopped with it" in stopped.sentence) is is_one
 
 
 def test_a_silence_of_less_than_a_second_is_not_known() -> None:

@@ -30,6 +30,7 @@ CLAIMS = [
     ("login-refused", "SASL_AUTHENTICATION_FAILED", "SaslAuthenticate"),
     ("mechanism-refused", "UNSUPPORTED_SASL_MECHANISM", ""),
     ("reauthentication-refused", "UNSUPPORTED_SASL_MECHANISM", ""),
+    ("sasl-not-enabled", "ILLEGAL_SASL_STATE", "SaslHandshake"),
     ("topic-denied", "TOPIC_AUTHORIZATION_FAILED", ""),
     ("topic-denied", "CLUSTER_AUTHORIZATION_FAILED", "InitProducerId"),
     ("wrong-cluster", "REBOOTSTRAP_REQUIRED", "ApiVersions"),

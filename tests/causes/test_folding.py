@@ -10,7 +10,7 @@ import pytest
 from kdissect.causes.diagnose import folded, roots_first
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.symptom import Claim, Symptom, SymptomKind
-from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity
+from kdissect.model.cause import Certainty, Cost, FoundCause, Party, Severity, in_order
 from kdissect.stats.client import Client
 from tests.causes.fixtures.case import SECOND, several
 
@@ -232,3 +232,11 @@ def test_what_became_of_records_is_no_effect_of_a_delay(severity: Severity, is_e
     effect = cause("duplicate-writes", BROKER)._replace(severity=Severity.DATA)
     stalled = cause("stalled-broker", BROKER)._replace(severity=severity)
     assert (together(stalled, effect) == [("stalled-broker", ["duplicate-writes"])]) is is_effect
+
+
+@pytest.mark.parametrize(("broker", "first"), [("b:1", "lossy-network"), ("b:2", "slow-network")])
+def test_a_lossy_path_comes_before_its_length(broker: str, first: str) -> None:
+    """Also if more time is waited for the way, and if another client of the host meets the loss."""
+    slow = cause("slow-network", HOST, CLIENT, BROKER)._replace(cost=Cost(time_ns=50 * SECOND))
+    lossy = cause("lossy-network", HOST, Party("client", "other"), Party("broker", broker))
+    assert roots_first(in_order([slow, lossy]))[0].id == first

@@ -68,6 +68,33 @@ def test_who_resets_its_own_connection_did_not_lose_it(tmp_path: Path) -> None:
     assert "idle-connection-reset" not in found
 
 
+def _closed(number: int, silent: float, *, asks_then: bool = False, asks_before: bool = False) -> Talk:
+    """Return a connection that works, is silent, and is closed; the client may ask once more."""
+    talk = Talk("shop", 40000 + number, begins=20 * number).heartbeats(2).wait(silent)
+    if asks_before:
+        talk.beat().wait(0.01)
+    talk.talk.fin(_BROKER)
+    if asks_then:
+        talk.wait(1).beat().wait(0.01)
+        talk.talk.rst(_BROKER)
+    return talk
+
+
+@pytest.mark.parametrize(("asks_then", "asks_before", "is_idle"), [(0, 0, 1), (1, 0, 1), (0, 1, 0)])
+def test_connections_that_are_closed_after_the_same_silence(
+    tmp_path: Path, asks_then: int, asks_before: int, is_idle: int
+) -> None:
+    """A request that the client sends after the close does not change the silence before it."""
+    talks = [
+        _closed(number, 6, asks_then=bool(asks_then), asks_before=bool(asks_before)) for number in range(4)
+    ]
+    first = what_is_wrong(tmp_path, *talks, Talk("shop", 41000, begins=90).heartbeats(2)).causes[0]
+    assert (first.id == "idle-connection-closed") is bool(is_idle)
+    if is_idle:
+        assert "closed 4 times after 7.00 s of silence, and none lasted" in first.sentence
+        assert first.certainty == "likely"
+
+
 # Exchanges made by hand, at the limits.
 
 

@@ -31,7 +31,7 @@ class LoginMissing(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each broker."""
         for found in refusals(seen.facts("RefusalFact.closed_before_login")):
-            wants, who = _has_sasl(seen, found.broker), clients_text(found.clients)
+            wants, who = has_sasl(seen, found.broker), clients_text(found.clients)
             keys = dict.fromkeys(fact.evidence.api_key or 0 for fact in found.facts)
             apis = joined([api_name(key) or str(key) for key in keys])
             why = "as other connections to it show" if wants else "or closes for another reason"
@@ -48,7 +48,7 @@ class LoginMissing(Cause):
             )
 
 
-def _has_sasl(seen: Evidence, broker: str) -> bool:
+def has_sasl(seen: Evidence, broker: str) -> bool:
     """Return whether a broker accepted a SaslHandshake. Without SASL it refuses with ILLEGAL_SASL_STATE
     (KIP-43).
     """

@@ -1,4 +1,4 @@
-"""Times when brokers were away: they ended their connections, and refused new ones until they came back."""
+"""Times when listeners were away: they ended their connections, and refused new ones until they came back."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ class Absence(NamedTuple):
     """All connections to the broker."""
 
     @property
+    def is_certain(self) -> bool:
+        """Whether it shows by itself. One connection may end for a reason of its own."""
+        return len(self.ended) >= _LEAST
+
+    @property
     def from_ns(self) -> int:
         """When the broker ended the first connection."""
         return self.ended[0].time_ns
@@ -51,7 +56,7 @@ class Absence(NamedTuple):
 def absences_of(
     place: Place, links: Sequence[tuple[LinkKey, Link]], refused: Iterable[ConnectionProblem]
 ) -> list[Absence]:
-    """Return all absences of a broker, in the order of time.
+    """Return all absences of a broker, in the order of time, also ones that are not certain.
 
     A broker that accepts a connection is there: between two accepted connections lies one absence at most.
     """
@@ -61,7 +66,7 @@ def absences_of(
     accepted = sorted(start for _, link in links for start in link.starts)
     for back_ns, ends, tries in _between(accepted, ended, attempts):
         went = _together(ends)
-        if len(went) < _LEAST:
+        if not went:
             continue
         away = tuple(one for one in tries if one.connection.start_ns >= went[0].time_ns - _FIRST_NS)
         if away or _all_at_once(links, went, back_ns):

@@ -12,6 +12,7 @@ from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.session_ends import Answered, InferredLifetime
+from kdissect.causes.evidence.stops import Stop, stops_of
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.causes.ledger.symptom import BROKER
@@ -372,18 +373,26 @@ class Evidence:
         return sorted({start for _, link in links for start, _ in link.starts})
 
     @cached_property
-    def absences(self) -> list[Absence]:
-        """Absences of brokers, for each broker in the order of time."""
+    def stops(self) -> list[Stop]:
+        """Each time that a broker stopped, with the absences of all its listeners."""
         attempts: dict[Place, list[ConnectionProblem]] = {}
         for one in self.problems(*AWAY):
             attempts.setdefault(place_of(one.connection), []).append(one)
         links = self.gathering.links
         places = sorted({(key.capture_set, key.broker) for key, _ in links.items()})
-        return [
+        absences = [
             absence
             for place in places
             for absence in absences_of(place, links.of_broker(*place), attempts.get(place, ()))
         ]
+        silent = [one for one in absences if not self.is_served_during(one)]
+        served = [Stop((one,)) for one in absences if one.is_certain and self.is_served_during(one)]
+        return [*served, *stops_of(silent, lambda place: self.gathering.racks.nodes_at(*place))]
+
+    @cached_property
+    def absences(self) -> list[Absence]:
+        """The absences of all listeners."""
+        return [absence for stop in self.stops for absence in stop.listeners]
 
     def is_served_during(self, absence: Absence) -> bool:
         """Return whether a broker sent responses while it seems to be away: it did not stop."""

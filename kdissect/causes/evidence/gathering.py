@@ -46,6 +46,7 @@ from kdissect.stats.dimensions import Context, key_maker
 from kdissect.stats.racks import Racks
 from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
+from kdissect.stats.times.waited import bytes_are_missing
 from kdissect.stats.traffic import Traffic
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
@@ -249,6 +250,7 @@ class Gathering:
         self.broken.close(info)
         self.session_ends.close(info)
         self.log.dropped.close(info)
+        silent_since_ns = self._silent_since_ns(info)
         self.stalls.close(event)
         self.broken_off.close(info, self.groups.positions.leave(info))
         if self._counter is not None:
@@ -258,11 +260,20 @@ class Gathering:
         self.first_ns = min(self.first_ns or info.start_ns, info.start_ns)
         self.last_ns = max(self.last_ns or info.end_ns, info.end_ns)
         if self._counts(info) and (info.kind is ConnectionKind.KAFKA or info.kind is ConnectionKind.TLS):
-            self.links.add(info)
+            self.links.add(info, silent_since_ns)
             self.clock.add(info)
             self.versions.add(info)
             self.mixups.add(info)
         self._wanted_connections.discard(info.id)
+
+    def _silent_since_ns(self, info: ConnectionInfo) -> int:
+        """Return the time of the last response, if the client has received all that it asked for before the
+        close. 0: not known, or requests waited.
+        """
+        last_ns = self.stalls.silences.last(info.id)
+        waits = info.unanswered - self.idle_resets.asked_after_close(info.id)
+        is_unknown = last_ns is None or waits or info.no_response_expected or bytes_are_missing(info, last_ns)
+        return 0 if is_unknown or last_ns is None else last_ns
 
     def _counts(self, info: ConnectionInfo) -> bool:
         return self._wants is None or info.id in self._wanted_connections

@@ -39,12 +39,15 @@ class IdleResets:
     def __init__(self, silences: Silences) -> None:
         self._silences = silences
         self._found: Table[str, IdleReset] = Table(_CONNECTIONS_KEPT)
+        self._after_close: Table[str, int] = Table(_CONNECTIONS_KEPT)
 
     def add(self, exchange: Exchange) -> None:
         """Take an exchange."""
         info, request, close = exchange.connection, exchange.request, exchange.close
         if exchange.response is not None or request is None or close is None:
             return
+        if close.by == Who.BROKER and request.time_ns >= close.time_ns:
+            self._after_close.put(info.id, self.asked_after_close(info.id) + 1)
         if close.how is not CloseKind.RST or close.by != Who.BROKER or info.id in self._found:
             return
         last_ns = self._silences.last(info.id)
@@ -59,6 +62,10 @@ class IdleResets:
                 packets_of(view.evidence),
             )  # fmt: skip
             self._found.put(info.id, found)
+
+    def asked_after_close(self, connection: str) -> int:
+        """Return how many requests a client sent after the broker had closed."""
+        return self._after_close.peek(connection) or 0
 
     def by_broker(self) -> Iterator[list[IdleReset]]:
         """Yield the resets of each broker, in the order of time."""

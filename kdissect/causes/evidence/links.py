@@ -39,6 +39,8 @@ class Ended(NamedTuple):
     connection: str
     unanswered: int
     how: str
+    silent_ns: int = 0
+    """From its last response to the close. 0: not known, or requests waited for a response."""
 
 
 class Link:
@@ -103,8 +105,8 @@ class Link:
         begun = self.begun_before + sum(start <= time_ns for start, _ in self.starts)
         return begun - sum(end <= time_ns for end in self.ends)
 
-    def add(self, info: ConnectionInfo) -> None:
-        """Count a connection that is over."""
+    def add(self, info: ConnectionInfo, silent_since_ns: int = 0) -> None:
+        """Count a connection that is over. `silent_since_ns`: from when on it had no use; 0: not known."""
         lasted_ns = info.end_ns - info.start_ns
         self.opened += not info.middle_start
         self.begun_before += info.middle_start
@@ -126,7 +128,8 @@ class Link:
         if close is not None and close.by == "client":
             self.left_ns = max(self.left_ns, close.time_ns)
         if close is not None and close.by == "broker" and len(self.ended) < _TIMES_KEPT:
-            self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how)))
+            silent_ns = max(close.time_ns - silent_since_ns, 0) if silent_since_ns else 0
+            self.ended.append(Ended(close.time_ns, info.id, info.unanswered, str(close.how), silent_ns))
 
     def _health(self, info: ConnectionInfo) -> None:
         tcp = info.tcp
@@ -180,10 +183,10 @@ class Links:
     def __init__(self) -> None:
         self._links: Table[LinkKey, Link] = Table(LINKS_KEPT)
 
-    def add(self, info: ConnectionInfo) -> None:
-        """Count a connection that is over."""
+    def add(self, info: ConnectionInfo, silent_since_ns: int = 0) -> None:
+        """Count a connection that is over. `silent_since_ns`: from when on it had no use; 0: not known."""
         key = LinkKey(info.capture_set, host_of(info), info.client_id, info.broker_text)
-        self._links.get_or(key, Link).add(info)
+        self._links.get_or(key, Link).add(info, silent_since_ns)
 
     def of_broker(self, capture_set: str, broker: str) -> list[tuple[LinkKey, Link]]:
         """Return those to a broker."""

@@ -32,6 +32,7 @@ class LossyNetwork(Cause):
     claims = (Claim(SymptomKind.LATE), Claim(SymptomKind.UNANSWERED))
     explains = ("slow-broker", "unanswered-requests", "session-timeout-too-short")
     explains_by = frozenset({"client", "broker"})
+    precedes = ("slow-network",)  # a long way is a property of the path, lost packets are a fault
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each client and broker."""
