@@ -9,6 +9,8 @@ from kdissect.causes.evidence.evidence import Evidence, Row
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.engine.times import ns_of
 from kdissect.history.fact import Fact
+from kdissect.history.groups.classic_group import ClassicState
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.cause import Cost, Packets, Party
 
 _STEPS = (
@@ -77,6 +79,16 @@ class GroupStory:
         steps = 2 if self.is_incremental else 1
         moves = self.brought_about("member_joined", "first_member", "member_left")
         return len(self.rebalances) <= steps * len(moves)
+
+    @property
+    def joined_ns(self) -> int | None:
+        """When the coordinator answered the JoinGroups of a generation that has no assignments yet; None if
+        it has them.
+        """
+        if self.row["state"] != ClassicState.SYNCING:
+            return None
+        began = [one.evidence.answered_ns for one in self._facts if one.kind is ClassicFact.GENERATION_BEGAN]
+        return max(began, default=None)
 
     @property
     def parties(self) -> frozenset[Party]:
