@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.causes.evidence.deleted_offsets import Committed, DeletedOffsets
+from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -137,9 +138,11 @@ def _moved(view: ExchangeView, key: Committed, before: int, after: int) -> Moved
 class WatchedGroups(GroupTraffic):
     """Groups whose commits are compared with those before, and offsets that are fetched again."""
 
-    def __init__(self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets) -> None:
+    def __init__(
+        self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets, starts: SameStarts
+    ) -> None:
         super().__init__(names, watches_refetches=True)
-        self._rewinds, self._deleted = rewinds, deleted
+        self._rewinds, self._deleted, self._starts = rewinds, deleted, starts
         self._goes_back = rewinds.is_back
 
     def _way_of(self, api_key: int, version: int) -> Way:
@@ -152,4 +155,7 @@ class WatchedGroups(GroupTraffic):
         if exchange.api_key == apis.OFFSET_COMMIT and wanted:
             self._rewinds.add(ExchangeView(exchange))
         elif exchange.api_key in _ABOUT_OFFSETS and wanted:
-            self._deleted.add(ExchangeView(exchange))
+            view = ExchangeView(exchange)
+            self._deleted.add(view)
+            if exchange.api_key == apis.OFFSET_FETCH:
+                self._starts.add(view)

@@ -64,20 +64,19 @@ class EndlessRebalances(Cause):
         under_way = story.row["rebalancing"]
         if under_way is None:
             return
-        since_ns, joined_ns = ns_of(under_way["time"]), story.joined_ns
-        lasted_ns = seen.last_ns - since_ns
-        waiting = [name for name in under_way["waiting_for"] if name]
-        has_joined = joined_ns is not None and seen.last_ns - joined_ns < _HELD_UP_NS < joined_ns - since_ns
-        if has_joined:
-            waiting = []  # it waited for others before: these had no time to send SyncGroup
+        since_ns, answered_ns = ns_of(under_way["time"]), story.joined_ns
+        lasted_ns, left_ns = seen.last_ns - since_ns, seen.last_ns - (answered_ns or 0)
+        has_joined = left_ns < _HELD_UP_NS < lasted_ns - left_ns
+        # Members that joined a moment ago had no time to send SyncGroup: it waited for others before.
+        waiting = [] if has_joined else [name for name in under_way["waiting_for"] if name]
         if lasted_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
             return
         joined_names = [name for name in under_way["joined"] if name]
         at = story.seen_open(since_ns, seen.last_ns)
         if has_joined:
             held = (
-                f"its coordinator answered JoinGroup only {duration(seen.last_ns - joined_ns)} before, no"
-                " member is visible that it waited for"
+                f"its coordinator answered JoinGroup only {duration(left_ns)} before, no member is visible"
+                " that it waited for"
             )
         else:
             held = f"it waits for {quoted(waiting)}" if waiting else "no member is visible that it waits for"
