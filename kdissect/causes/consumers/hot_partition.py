@@ -6,7 +6,8 @@ from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 
 from kdissect.causes.cause import Cause, client_text
-from kdissect.causes.consumers.partition_ends import Reading, readings
+from kdissect.causes.consumers.alone_behind import alone_behind, held_partitions
+from kdissect.causes.consumers.partition_ends import Reading
 from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
@@ -18,8 +19,6 @@ from kdissect.stats.client import Client
 _PARTITIONS = 3
 _RECORDS = 200
 _SHARE = 0.7
-_TIMES = 10  # as many records as wait in all other partitions
-_WAITING = 50  # records: fewer are on their way
 
 
 class HotPartition(Cause):
@@ -44,7 +43,7 @@ class HotPartition(Cause):
             if position.high_watermark is not None:
                 of_topic = ends.setdefault((seen.gathering.topics.apart(scope), topic), {})
                 of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
-        held = _held(seen)
+        held = held_partitions(seen)
         for row in seen.topics:
             name = row["topic"] or row["topic_id"] or ""
             found = next((ends[key] for key in _keys(row, name) if key in ends), {})
@@ -71,8 +70,7 @@ class HotPartition(Cause):
                 )
             )
             at.times, at.last_ns = found[hot], seen.last_ns
-            groups = held.get(name, {}).values()
-            readers = [one[hot] for one in groups if hot in one and _is_alone_behind(one, hot)]
+            readers = alone_behind(held, name, hot)
             cause = self.found(
                 f"Partition {hot} of topic '{name}' has {grouped(found[hot])} of the"
                 f" {plural(total, 'record', spec=',')} in {plural(len(found), 'partition')};"
@@ -85,22 +83,6 @@ class HotPartition(Cause):
                 "offsets count all records ever written, not only the records of the capture",
             )
             yield cause._replace(severity=Severity.DELAYS) if readers else cause
-
-
-def _held(seen: Evidence) -> dict[str, dict[str, dict[int, Reading]]]:
-    """Return the last member that held each partition, by topic, group and partition."""
-    found: dict[str, dict[str, dict[int, Reading]]] = {}
-    for one in (*readings(seen, has_left=True), *readings(seen)):
-        found.setdefault(one.topic, {}).setdefault(one.group, {})[one.partition] = one
-    return found
-
-
-def _is_alone_behind(held: dict[int, Reading], hot: int) -> bool:
-    """Return whether of a group with several members only the reader of a partition falls behind."""
-    others = sum(one.undone for number, one in held.items() if number != hot)
-    return len({(one.client_id, one.address) for one in held.values()}) > 1 and (
-        held[hot].undone >= max(_WAITING, _TIMES * others)
-    )
 
 
 def _falls_behind(one: Reading) -> str:

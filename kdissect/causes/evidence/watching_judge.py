@@ -16,7 +16,7 @@ from kdissect.causes.evidence.finalized_features import FinalizedFeatures
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.fact import Fact
-from kdissect.rules.guards import Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
+from kdissect.rules.guards import Above, Exceeds, ExchangeFact, Guard, LaterThan, Longer, Other
 from kdissect.rules.judge import Judge
 from kdissect.rules.kinds import BodyRule, ExchangeRule
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
@@ -114,6 +114,12 @@ class _MarkRedelivery(_Mark):
     guard: ClassVar[Guard | None] = (Other(("delivery_count",), frozenset(range(1, OFTEN_DELIVERED))),)
 
 
+class _MarkLeastBytes(_Mark):
+    code, name = "WHY013", "least-bytes"
+    on = (("Fetch", REQUEST),)
+    guard: ClassVar[Guard | None] = (Above((".min_bytes",), 1),)
+
+
 class _MarkExchange(ExchangeRule):
     """Marks exchanges, without findings."""
 
@@ -155,6 +161,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkQuotas(),
     _MarkShutdown(),
     _MarkRedelivery(),
+    _MarkLeastBytes(),
     _MarkUnanswered(),
     _MarkLate(),
 )

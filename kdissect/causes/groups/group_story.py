@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from kdissect.causes.cause import times
 from kdissect.causes.evidence.evidence import Evidence, Row
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import SymptomKind
 from kdissect.engine.times import ns_of
 from kdissect.history.fact import Fact
 from kdissect.history.groups.classic_group import ClassicState
@@ -134,6 +136,18 @@ class GroupStory:
                 packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
             seen.add(packets, one.took_ns)
         return seen
+
+    def reads_again(self, seen: Evidence, name: str) -> str:
+        """Return a sentence about records that a member receives again each time it comes back, or an empty
+        text.
+        """
+        for one in seen.ledger.open(SymptomKind.REFETCHED):
+            if one.group == self.name and one.client.client_id == name:
+                return (
+                    f" When it came back, it began to read topic '{one.topic}' at the same place"
+                    f" ({one.detail}) {times(one.seen.times)}, and received the same records."
+                )
+        return ""
 
     def seen_open(self, since_ns: int, until_ns: int) -> Seen:
         """Return a rebalance in progress, with the packets of the last completed one."""

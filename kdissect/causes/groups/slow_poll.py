@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kdissect.causes.cause import Cause, times
 from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.groups.group_story import GroupStory, held_up, rows_of, stories, who
-from kdissect.causes.ledger.symptom import GROUP_ERRORS, SymptomKind, errors
+from kdissect.causes.ledger.symptom import GROUP_ERRORS, errors
 from kdissect.model.cause import FoundCause
 
 _SILENT = 2  # times that a member comes back without a stated reason
@@ -59,7 +59,7 @@ class SlowPoll(Cause):
                 yield self.found(
                     f"Consumer '{name}' of group '{story.name}' left {times(max(len(left), 1))} because it"
                     f" did not ask for records in time ({because}). Each time {story.stops}."
-                    f"{_reads_again(seen, story, name)}",
+                    f"{story.reads_again(seen, name)}",
                     who(story),
                     story.of_member(name),
                     story.seen(left or story.rebalances[-1:]),
@@ -82,19 +82,6 @@ class SlowPoll(Cause):
                 story.cost(lost),
                 f"groups {{files}} --group '{story.name}'",
             )
-
-
-def _reads_again(seen: Evidence, story: GroupStory, name: str) -> str:
-    """Return a sentence about records that a member receives again each time it comes back, or an empty
-    text.
-    """
-    for one in seen.ledger.open(SymptomKind.REFETCHED):
-        if one.group == story.name and one.client.client_id == name:
-            return (
-                f" When it came back, it began to read topic '{one.topic}' at the same place ({one.detail})"
-                f" {times(one.seen.times)}, and received the same records."
-            )
-    return ""
 
 
 def _slow(story: GroupStory) -> dict[str, bool]:
