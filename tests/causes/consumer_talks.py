@@ -13,9 +13,8 @@ JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14
 RECORD = batch_bytes(record_bytes(value=b"paid"))
 
 
-def _subscription(*topics: str) -> bytes:
-    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
-    return struct.pack(">hi", 0, len(topics)) + names + struct.pack(">i", -1)
+def _subscription(topic: str) -> bytes:
+    return struct.pack(">hih", 0, 1, len(topic)) + topic.encode() + struct.pack(">i", -1)
 
 
 def _assignment(topic: str, partitions: list[int]) -> bytes:
@@ -30,11 +29,21 @@ class Consumer(Talk):
     member = ""
 
     def join(
-        self, *partitions: int, generation: int = 1, topics: tuple[str, ...] = ("orders",), wait: float = 0
+        self,
+        *partitions: int,
+        generation: int = 1,
+        topic: str = "orders",
+        wait: float = 0,
+        leads: Mapping[str, str] | None = None,
+        led_by: str = "",
     ) -> Consumer:
-        """Join the group as its only member, `wait` seconds after the request, and take partitions."""
+        """Join the group, `wait` seconds after the request, and take partitions.
+
+        `leads`: the topics of the other members, by their client ids. `led_by`: the client id of the leader.
+        """
         self.generation, self.member = generation, f"{self.client_id}-{generation}"
-        protocols = [{"name": "range", "metadata": _subscription(*topics)}]
+        topics = {} if led_by else {self.client_id: topic, **(leads or {})}
+        protocols = [{"name": "range", "metadata": _subscription(topic)}]
         self.ask(
             JOIN, 2,
             {
@@ -46,17 +55,20 @@ class Consumer(Talk):
             JOIN, 2,
             {
                 "throttle_time_ms": 0, "error_code": 0, "generation_id": generation, "protocol_name": "range",
-                "leader": self.member, "member_id": self.member,
-                "members": [{"member_id": self.member, "metadata": protocols[0]["metadata"]}],
+                "leader": f"{led_by or self.client_id}-{generation}", "member_id": self.member,
+                "members": [
+                    {"member_id": f"{name}-{generation}", "metadata": _subscription(named)}
+                    for name, named in topics.items()
+                ],
             },
         )  # fmt: skip
         return self.sync(*partitions) if partitions else self
 
     def sync(self, *partitions: int) -> Consumer:
-        """Take partitions as the leader."""
+        """Take partitions."""
         given = _assignment("orders", list(partitions))
         who = {"group_id": "g", "generation_id": self.generation, "member_id": self.member}
-        self.ask(SYNC, 1, {**who, "assignments": [{"member_id": self.member, "assignment": given}]})
+        self.ask(SYNC, 1, {**who, "assignments": []})
         self.answer(SYNC, 1, {"throttle_time_ms": 0, "error_code": 0, "assignment": given})
         return self
 

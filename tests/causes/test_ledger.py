@@ -141,7 +141,9 @@ def symptoms(
     last_ns: int = 200 * SECOND,
     is_poor: bool = False,
 ) -> list[Symptom]:
-    return list(symptoms_of(seen.gathering, unanswered, seen.late, tallies, groups, last_ns, is_poor=is_poor))
+    return list(
+        symptoms_of(seen.gathering, unanswered, seen.late, tallies, groups, [], last_ns, is_poor=is_poor)
+    )
 
 
 def nothing() -> Made:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 
-from kdissect.causes.cause import Cause
+from kdissect.causes.cause import Cause, client_text
+from kdissect.causes.consumers.alone_behind import alone_behind, held_partitions
+from kdissect.causes.consumers.partition_ends import Reading
 from kdissect.causes.evidence.evidence import Evidence, Row, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
@@ -31,6 +33,8 @@ class HotPartition(Cause):
         " are frequent. Only one member of a group can read a partition."
     )
     cites = ("spec/000 Partitioning Strategies",)
+    explains = ("lag-slow-consumer",)
+    explains_by = frozenset({"group"})
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each topic whose partitions somebody reads."""
@@ -39,6 +43,7 @@ class HotPartition(Cause):
             if position.high_watermark is not None:
                 of_topic = ends.setdefault((seen.gathering.topics.apart(scope), topic), {})
                 of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
+        held = held_partitions(seen)
         for row in seen.topics:
             name = row["topic"] or row["topic_id"] or ""
             found = next((ends[key] for key in _keys(row, name) if key in ends), {})
@@ -65,17 +70,27 @@ class HotPartition(Cause):
                 )
             )
             at.times, at.last_ns = found[hot], seen.last_ns
-            yield self.found(
+            readers = alone_behind(held, name, hot)
+            cause = self.found(
                 f"Partition {hot} of topic '{name}' has {grouped(found[hot])} of the"
                 f" {plural(total, 'record', spec=',')} in {plural(len(found), 'partition')};"
-                " its reader and its leader do the work of all.",
+                f" its reader and its leader do the work of all.{''.join(map(_falls_behind, readers))}",
                 f"readers of topic '{name}'",
-                parties_of(clients) | {Party("topic", name)},
+                parties_of(clients) | {Party("topic", name), *(Party("group", one.group) for one in readers)},
                 at,
                 Cost(records=found[hot]),
                 "stats {files} --by partition",
                 "offsets count all records ever written, not only the records of the capture",
             )
+            yield cause._replace(severity=Severity.DELAYS) if readers else cause
+
+
+def _falls_behind(one: Reading) -> str:
+    client = client_text(Client(None, one.client_id, None, one.address))
+    return (
+        f" In group '{one.group}' {client} reads it, and {plural(one.undone, 'record', spec=',')} wait there."
+        " The other members have nothing left to read: more members do not help."
+    )
 
 
 def _keys(row: Row, name: str) -> Iterator[tuple[str, str]]:

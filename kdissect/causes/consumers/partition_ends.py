@@ -157,7 +157,7 @@ def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known
         seen.gathering.rewinds.moved.peek((scope, row["group"], topic, one["partition"])) or 0,
         None if position is None else position.high_watermark,
         known.written.get((scope, plain_name(topic), one["partition"])),
-        heartbeat_ns if holder["gone"] is None else ns_of(holder["gone_at"]),
+        heartbeat_ns if holder["gone_at"] is None else ns_of(holder["gone_at"]),
     )
 
 

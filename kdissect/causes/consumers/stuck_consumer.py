@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text, joined
-from kdissect.causes.consumers.partition_ends import COMMITS_NS, Reading, readings, unread
+from kdissect.causes.consumers.partition_ends import Reading, readings, unread
+from kdissect.causes.consumers.standing_still import left_out_ns, read_ns, unworked_ns
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
@@ -14,9 +15,6 @@ from kdissect.report.quantities import duration, grouped
 from kdissect.stats.client import Client
 
 _SILENT_NS = 6 * SECOND_NS  # without a Fetch, while there is something to read
-_STILL_NS = 2 * COMMITS_NS  # without a commit of what it works on
-_UNWORKED = 50  # records
-_TIMES = 10  # as many as on partitions that go on
 
 
 class StuckConsumer(Cause):
@@ -41,10 +39,10 @@ class StuckConsumer(Cause):
         yield from self._silent(seen)
         found = [*readings(seen), *readings(seen, has_left=True)]
         for members in by_member(found).values():
-            left_out = [one for one in members if _left_out_ns(seen, one) >= _STILL_NS]
+            left_out = [one for one in members if left_out_ns(seen, one)]
             if left_out:
-                since_ns = min(_read_ns(seen, each) for each in left_out)
-                lasted_ns = max(_left_out_ns(seen, each) for each in left_out)
+                since_ns = min(read_ns(seen, each) for each in left_out)
+                lasted_ns = max(left_out_ns(seen, each) for each in left_out)
                 waiting = sum(each.waiting for each in left_out)
                 yield self._still(
                     left_out,
@@ -55,10 +53,10 @@ class StuckConsumer(Cause):
                     f" {plural(waiting, 'record', spec=',')} came. Its heartbeats, and its Fetches of other"
                     " partitions, went on.",
                 )
-            unworked = [one for one in members if one not in left_out and _unworked_ns(one, members)]
+            unworked = [one for one in members if one not in left_out and unworked_ns(one, members)]
             if unworked:
                 since_ns = min(each.moved_ns for each in unworked)
-                lasted_ns = max(_unworked_ns(each, members) for each in unworked)
+                lasted_ns = max(unworked_ns(each, members) for each in unworked)
                 undone = sum(each.unworked for each in unworked)
                 yield self._still(
                     unworked,
@@ -117,41 +115,6 @@ class StuckConsumer(Cause):
                 f"groups {{files}} --group '{one.group}'",
                 "what the program does instead does not show",
             )
-
-
-def _read_ns(seen: Evidence, one: Reading) -> int:
-    """Return when a member read a partition last, as far as requests show it.
-
-    A Fetch session asks for partitions that its requests do not name (KIP-227): it still had this one when
-    the last record was written, unless more responses came since then.
-    """
-    has_sessions = any(
-        row["incremental"] and (row["client_id"], row["address"]) == (one.client_id, one.address)
-        for row in seen.fetchers
-    )
-    written_ns = one.written.time_ns if one.written is not None and has_sessions else 0
-    return max(one.named_ns, one.moved_ns, one.joined_ns, written_ns)
-
-
-def _left_out_ns(seen: Evidence, one: Reading) -> int:
-    """Return how long a member read other partitions only, though records wait in this one; 0 if it did
-    not. Without commits its work on records that it was sent does not show.
-    """
-    if not (one.waiting and one.named_ns and one.moved_ns):
-        return 0
-    return max(min(one.fetched_ns, one.until_ns) - _read_ns(seen, one), 0)
-
-
-def _unworked_ns(one: Reading, members: list[Reading]) -> int:
-    """Return how long a member committed only for other partitions, though it fetched many records of this
-    one; 0 if it did not.
-    """
-    if not one.moved_ns or one.unworked < _UNWORKED:
-        return 0
-    on = [each for each in members if each.moved_ns - one.moved_ns >= _STILL_NS]
-    if not on or any(_TIMES * each.unworked > one.unworked for each in on):
-        return 0
-    return max(each.moved_ns for each in on) - one.moved_ns
 
 
 def by_member(found: list[Reading]) -> dict[tuple[str, str, str], list[Reading]]:

@@ -75,7 +75,7 @@ class DeletedOffsets:
     def _fetch(self, view: ExchangeView) -> None:
         if not len(self._deleted) or len(self.missed) >= MISSED_KEPT:
             return
-        for group, topics in _groups(view):
+        for group, topics in fetched_groups(view):
             for topic in topics or ():
                 name = topic_key(self._names, view.info, topic_of(topic))
                 for row in topic.partitions or ():
@@ -93,7 +93,7 @@ class DeletedOffsets:
             )
 
 
-def _groups(view: ExchangeView) -> Iterator[tuple[str, Any]]:
+def fetched_groups(view: ExchangeView) -> Iterator[tuple[str, Any]]:
     """Yield the groups of a response to OffsetFetch without an error, each with its topics."""
     rows = sent(view.response, "groups", None)
     if rows is not None:

@@ -155,6 +155,7 @@ class Evidence:
             self.late,
             self.background,
             self.groups,
+            self.topics,
             self.last_ns,
             is_poor=self.is_poor,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from kdissect.causes.evidence.reported_trouble import ReportedTrouble, trouble_i
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
+from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
@@ -33,6 +34,7 @@ OFTEN_DELIVERED = 3
 """Deliveries of a record: two are normal, because a member that leaves releases what it holds."""
 KEYS_KEPT = 5_000  # of each kind; 1 KB each
 _METADATA, _CREATE_TOPICS = 3, 19
+_MS = 1_000_000
 _EDGE = 10  # parts of a wait: a response within all but the first and the last shows that time passed
 
 
@@ -168,6 +170,19 @@ class Fetched:
         self.rack = ""
 
 
+class HeldBack:
+    """Fetches of a client that ask for more than one byte and receive records: how many, which of them had to
+    wait to the end of `max_wait_ms` and then received less than `min_bytes`, and the bytes of the largest
+    such response.
+    """
+
+    __slots__ = ("fetches", "max_wait_ms", "min_bytes", "most_bytes", "seen")
+
+    def __init__(self) -> None:
+        self.seen = Seen()
+        self.fetches = self.min_bytes = self.max_wait_ms = self.most_bytes = 0
+
+
 def _never(_capture_set: str, _from_ns: int, _until_ns: int) -> bool:
     return False
 
@@ -198,6 +213,8 @@ class ExchangeLog:
         """Topics that did not exist when a client asked for them in a way that creates them."""
         self.racks: Table[tuple[Client, str], Fetched] = Table(KEYS_KEPT)
         """Fetches that name a rack, by client and broker."""
+        self.held_back: Table[tuple[Client, str], HeldBack] = Table(KEYS_KEPT)
+        """Fetches that ask for more than one byte, by client and broker."""
         self.created: set[tuple[str, str]] = set()
         """Topics that somebody created on purpose, with their scope."""
         self.preferred: Table[tuple[Client, str], Seen] = Table(KEYS_KEPT)
@@ -356,6 +373,9 @@ class ExchangeLog:
             fetched.bytes += size
             fetched.rack = text_of(rack)
             tells = True
+        if sent(view.request, "min_bytes", 0) > 1:
+            self._wait_for_bytes(view, client, packets)
+            tells = True
         for topic, row in _rows(view.response):
             if rack and sent(row, "preferred_read_replica", -1) >= 0:
                 self.preferred.get_or((client, view.info.broker_text), Seen).add(packets)
@@ -364,6 +384,20 @@ class ExchangeLog:
                 self._held(view, client, (topic, row), packets)
                 tells = True
         return tells
+
+    def _wait_for_bytes(self, view: ExchangeView, client: Client, packets: Packets) -> None:
+        response, took_ns = view.exchange.response, view.exchange.latency_ns
+        if response is None or took_ns is None:
+            return
+        if not any(records.found.batches for records in record_sets(view.exchange)):
+            return
+        found = self.held_back.get_or((client, view.info.broker_text), HeldBack)
+        found.fetches += 1
+        least, wait_ms = view.request.min_bytes, view.request.max_wait_ms
+        if response.size < least and took_ns >= wait_ms * _MS:
+            found.seen.add(packets, took_ns)
+            found.min_bytes, found.max_wait_ms = least, wait_ms
+            found.most_bytes = max(found.most_bytes, response.size)
 
     def _redelivered(self, view: ExchangeView, client: Client) -> bool:
         group = None if view.request is None else asked(view.request)[0]

@@ -20,6 +20,7 @@ from kdissect.causes.evidence.old_versions import OldVersions
 from kdissect.causes.evidence.recompressions import Recompressions
 from kdissect.causes.evidence.resends import Resends
 from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
+from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.session_ends import SessionEnds
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history import api_keys as apis
@@ -84,8 +85,8 @@ class Gathering:
         self.links = Links()
         self.rewinds = Rewinds(names)
         self.deleted_offsets = DeletedOffsets(names, self.rewinds.committed)
-        self.deletions = Deletions(names)
-        self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets, self.deletions)
+        self.deletions, self.starts = Deletions(names), SameStarts(names)
+        self.groups = WatchedGroups(names, self.rewinds, self.deleted_offsets, self.deletions, self.starts)
         self.stalls = Stalls(self.log.clients, silences)
         self.idle_resets = IdleResets(self.stalls.silences)
         self.session_ends = SessionEnds(self.stalls.silences)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kdissect.causes.evidence.deleted_offsets import Committed, DeletedOffsets
 from kdissect.causes.evidence.deletions import DELETING as DELETING_DATA
 from kdissect.causes.evidence.deletions import Deletions
+from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -143,10 +144,15 @@ class WatchedGroups(GroupTraffic):
     """
 
     def __init__(
-        self, names: TopicNames, rewinds: Rewinds, deleted: DeletedOffsets, deletions: Deletions
+        self,
+        names: TopicNames,
+        rewinds: Rewinds,
+        deleted: DeletedOffsets,
+        deletions: Deletions,
+        starts: SameStarts,
     ) -> None:
         super().__init__(names, watches_refetches=True)
-        self._rewinds, self._deleted, self._deletions = rewinds, deleted, deletions
+        self._rewinds, self._deleted, self._deletions, self._starts = rewinds, deleted, deletions, starts
         self._goes_back = rewinds.is_back
 
     def _way_of(self, api_key: int, version: int) -> Way:
@@ -159,6 +165,9 @@ class WatchedGroups(GroupTraffic):
         if exchange.api_key == apis.OFFSET_COMMIT and wanted:
             self._rewinds.add(ExchangeView(exchange))
         elif exchange.api_key in _ABOUT_OFFSETS and wanted:
-            self._deleted.add(ExchangeView(exchange))
+            view = ExchangeView(exchange)
+            self._deleted.add(view)
+            if exchange.api_key == apis.OFFSET_FETCH:
+                self._starts.add(view)
         elif exchange.api_key in DELETING_DATA and wanted:
             self._deletions.add(ExchangeView(exchange))

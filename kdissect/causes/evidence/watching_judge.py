@@ -135,6 +135,12 @@ class _MarkRedelivery(_Mark):
     guard: ClassVar[Guard | None] = (Other(("delivery_count",), frozenset(range(1, OFTEN_DELIVERED))),)
 
 
+class _MarkLeastBytes(_Mark):
+    code, name = "WHY013", "least-bytes"
+    on = (("Fetch", REQUEST),)
+    guard: ClassVar[Guard | None] = (Above((".min_bytes",), 1),)
+
+
 class _MarkExchange(ExchangeRule):
     """Marks exchanges, without findings."""
 
@@ -176,6 +182,7 @@ MARKS: tuple[Rule, ...] = (
     _MarkQuotas(),
     _MarkShutdown(),
     _MarkRedelivery(),
+    _MarkLeastBytes(),
     _MarkUnanswered(),
     _MarkLate(),
 )

@@ -1,4 +1,6 @@
-"""`offset-not-passed`: a consumer fetches one offset again and again although responses bring records."""
+"""`offset-not-passed`: a consumer fetches one offset again and again although responses bring records, on one
+connection, or each time after it joined its group again.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,20 @@ from kdissect.report.quantities import duration
 
 
 class OffsetNotPassed(GeneralCause):
-    """Fetches of one offset in a row on one connection, each after a response with records."""
+    """Fetches of one offset in a row on one connection, each after a response with records, and members that
+    begin at one committed offset again and again.
+    """
 
     id = "offset-not-passed"
     title = "A consumer does not get past an offset"
     severity = Severity.STOPS
     kind = SymptomKind.REFETCHED
-    explains = ("lag-slow-consumer",)
+    explains = ("lag-slow-consumer", "endless-rebalances", "flapping-member", "connection-churn")
     help = (
         "See the client's log for the records at this offset: a wrong checksum, a codec that it lacks, a"
-        " batch larger than its fetch limits. Upgrade or configure the client. The last resort is to set"
+        " batch larger than its fetch limits. Upgrade or configure the client. If it joins its group again"
+        " each time, the program may fail at a record: have it put such a record aside (a dead letter topic),"
+        " and commit what it has done. The last resort is to set"
         " the group's offset after them (kafka-consumer-groups.sh --reset-offsets), which skips records."
     )
     cites = (
@@ -40,6 +46,13 @@ class OffsetNotPassed(GeneralCause):
         places = joined(list(dict.fromkeys(one.detail for one in found.symptoms)))
         why = f" {found.first.message[:1].upper()}{found.first.message[1:]}." if found.first.message else ""
         went_on = " It got past them later." if found.goes_on else ""
+        if found.first.group:
+            return (
+                f"{found.who} began again to read topic '{found.first.topic}' at the same place ({places}),"
+                f" {times(found.seen.times)} within {duration(found.seen.span_ns)}, and received records that"
+                f" it had before: each time it joined group '{found.first.group}', {found.first.message}."
+                f"{went_on}"
+            )
         return (
             f"{found.who} fetched the same records of topic '{found.first.topic}' ({places}) again and"
             f" again: {times(found.seen.times)} within {duration(found.seen.span_ns)}, each time after a"
@@ -50,6 +63,8 @@ class OffsetNotPassed(GeneralCause):
         """Return the doubt: the packets show that the client asks again, not what it thinks of the
         records.
         """
+        if found.first.group:
+            return "why the program does not commit the records, only its log says"
         return (
             "why the client does not take the records, or whether it seeks back on purpose, only its log says"
         )
@@ -63,5 +78,7 @@ class OffsetNotPassed(GeneralCause):
         )
 
     def command(self, found: Together) -> str:
-        """Return the Fetches of the topic."""
+        """Return the Fetches of the topic, or the story of the group."""
+        if found.first.group:
+            return f"groups {{files}} --group '{found.first.group}'"
         return "inspect {files} --bodies -Y 'api == Fetch'"

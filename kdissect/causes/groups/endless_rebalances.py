@@ -64,20 +64,29 @@ class EndlessRebalances(Cause):
         under_way = story.row["rebalancing"]
         if under_way is None:
             return
-        since_ns = ns_of(under_way["time"])
-        waiting = [name for name in under_way["waiting_for"] if name]
-        if seen.last_ns - since_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
+        since_ns, answered_ns = ns_of(under_way["time"]), story.joined_ns
+        lasted_ns, left_ns = seen.last_ns - since_ns, seen.last_ns - (answered_ns or 0)
+        has_joined = left_ns < _HELD_UP_NS < lasted_ns - left_ns
+        # Members that joined a moment ago had no time to send SyncGroup: it waited for others before.
+        waiting = [] if has_joined else [name for name in under_way["waiting_for"] if name]
+        if lasted_ns < (_HELD_UP_NS if waiting else _OPEN_NS):
             return
         joined_names = [name for name in under_way["joined"] if name]
         at = story.seen_open(since_ns, seen.last_ns)
-        held = f"it waits for {quoted(waiting)}" if waiting else "no member is visible that it waits for"
+        if has_joined:
+            held = (
+                f"its coordinator answered JoinGroup only {duration(left_ns)} before, no member is visible"
+                " that it waited for"
+            )
+        else:
+            held = f"it waits for {quoted(waiting)}" if waiting else "no member is visible that it waits for"
         yield self.found(
-            f"Group '{story.name}' has been rebalancing for {duration(seen.last_ns - since_ns)} when the"
+            f"Group '{story.name}' has been rebalancing for {duration(lasted_ns)} when the"
             f" capture ends: {held}, and {story.stops} until then.",
             who(story),
             story.of_member(*waiting, *joined_names),
             at,
-            Cost(time_ns=(seen.last_ns - since_ns) * max(len(joined_names), 1)),
+            Cost(time_ns=lasted_ns * max(len(joined_names), 1)),
             f"groups {{files}} --group '{story.name}'",
             "the capture ends before it does" if waiting else "who holds it up does not show",
         )

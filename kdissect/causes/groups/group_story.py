@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from kdissect.causes.cause import times
 from kdissect.causes.evidence.evidence import Evidence, Row
 from kdissect.causes.evidence.seen import Seen, packets_of
+from kdissect.causes.ledger.symptom import SymptomKind
 from kdissect.engine.times import ns_of
 from kdissect.history.fact import Fact
+from kdissect.history.groups.classic_group import ClassicState
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.cause import Cost, Packets, Party
 
 _STEPS = (
@@ -79,6 +83,16 @@ class GroupStory:
         return len(self.rebalances) <= steps * len(moves)
 
     @property
+    def joined_ns(self) -> int | None:
+        """When the coordinator answered the JoinGroups of a generation that has no assignments yet; None if
+        it has them.
+        """
+        if self.row["state"] != ClassicState.SYNCING:
+            return None
+        began = [one.evidence.answered_ns for one in self._facts if one.kind is ClassicFact.GENERATION_BEGAN]
+        return max(began, default=None)
+
+    @property
     def parties(self) -> frozenset[Party]:
         """The group and its coordinator."""
         found = {Party("group", self.name)}
@@ -122,6 +136,18 @@ class GroupStory:
                 packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
             seen.add(packets, one.took_ns)
         return seen
+
+    def reads_again(self, seen: Evidence, name: str) -> str:
+        """Return a sentence about records that a member receives again each time it comes back, or an empty
+        text.
+        """
+        for one in seen.ledger.open(SymptomKind.REFETCHED):
+            if one.group == self.name and one.client.client_id == name:
+                return (
+                    f" When it came back, it began to read topic '{one.topic}' at the same place"
+                    f" ({one.detail}) {times(one.seen.times)}, and received the same records."
+                )
+        return ""
 
     def seen_open(self, since_ns: int, until_ns: int) -> Seen:
         """Return a rebalance in progress, with the packets of the last completed one."""

@@ -36,6 +36,7 @@ class SlowPoll(Cause):
         "lag-slow-consumer",
         "rolling-restart",
         "offset-rewound",
+        "offset-not-passed",
     )
 
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
@@ -57,8 +58,8 @@ class SlowPoll(Cause):
                 )
                 yield self.found(
                     f"Consumer '{name}' of group '{story.name}' left {times(max(len(left), 1))} because it"
-                    " did not ask for"
-                    f" records in time ({because}). Each time {story.stops}.",
+                    f" did not ask for records in time ({because}). Each time {story.stops}."
+                    f"{story.reads_again(seen, name)}",
                     who(story),
                     story.of_member(name),
                     story.seen(left or story.rebalances[-1:]),

@@ -9,6 +9,7 @@ from kdissect.causes.evidence.exchange_log import LateKey, UnansweredKey
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.seen import Seen
 from kdissect.causes.evidence.unread_records import why_unread
+from kdissect.causes.ledger.read_again import read_again
 from kdissect.causes.ledger.symptom import ADMINISTRATION, ALL_CLIENTS, NOBODY, Symptom, SymptomKind
 from kdissect.engine.times import ns_of
 from kdissect.history.api_keys import FETCH
@@ -25,7 +26,7 @@ Tallies = Collection[tuple[tuple[str, str, str, str], Tally]]
 """Exchanges by API, client id, host of the client, broker."""
 Unanswered = Collection[tuple[UnansweredKey, Seen]]
 Late = Collection[tuple[LateKey, Seen]]
-GroupRow = dict[str, Any]
+Row = dict[str, Any]
 
 # Requests on such a connection are among the unanswered ones.
 _SENT_REQUESTS = frozenset({Reason.CLOSED_AT_ONCE, Reason.UNANSWERED})
@@ -41,14 +42,16 @@ def symptoms_of(
     unanswered: Unanswered,
     late: Late,
     tallies: Tallies,
-    groups: Collection[GroupRow],
+    groups: Collection[Row],
+    topics: Collection[Row],
     last_ns: int,
     *,
     is_poor: bool = False,
 ) -> Iterator[Symptom]:
     """Yield all symptoms of a capture whose last packet has the time `last_ns`.
 
-    `groups` are as `kdissect groups` has them. `is_poor`: much is missing from the capture.
+    `groups` and `topics` are as the commands of these names have them. `is_poor`: much is
+    missing from the capture.
     """
     work = _Work(tallies, last_ns, is_poor=is_poor)
     yield from _errors(gathering, work)
@@ -59,6 +62,7 @@ def symptoms_of(
     yield from _broken(gathering)
     yield from _late(late, tallies, work)
     yield from _refetched(gathering, groups)
+    yield from read_again(gathering, groups, topics)
 
 
 # Requests of producers, consumers and members of groups, besides the preliminary ones.
@@ -229,7 +233,7 @@ def _as_pause(at: Seen) -> Seen:
 _BEGINNINGS = 2
 
 
-def _refetched(seen: Gathering, groups: Collection[GroupRow]) -> Iterator[Symptom]:
+def _refetched(seen: Gathering, groups: Collection[Row]) -> Iterator[Symptom]:
     began: dict[str, list[int]] = {}
     for row in groups:
         began.setdefault(row["group"], []).extend(ns_of(each["time"]) for each in row["rebalances"])
