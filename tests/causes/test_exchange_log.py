@@ -17,6 +17,7 @@ from kdissect.causes.evidence.exchange_log import (
 )
 from kdissect.causes.evidence.reported_trouble import ReportedTrouble
 from kdissect.causes.evidence.seen import EVIDENCE_KEPT, Seen
+from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import Anomaly, AnomalyKind
@@ -361,6 +362,21 @@ def test_the_reader_says_what_it_reads() -> None:
 def test_followers_are_no_readers() -> None:
     found = log(fetch(Talk(), asked={"replica_id": 2, "rack_id": "r"}, last_stable_offset=4))
     assert (len(found.racks), len(found.held)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("replica", "stable", "is_shown"), [(-1, 4, True), (-1, 10, False), (-1, -1, False), (2, 4, False)]
+)
+def test_only_fetches_of_consumers_that_wait_are_shown(replica: int, stable: int, is_shown: bool) -> None:
+    """All others pass the judge as rows."""
+    shown: list[Exchange] = []
+    judge = WatchingJudge(lambda exchange: bool(shown.append(exchange)), lambda fact, view: None, print)
+    talk = Talk()
+    for _ in range(3):  # the first ones of a kind are shown for what is counted
+        judge.add(fetch(talk, asked={"replica_id": replica}, last_stable_offset=stable))
+    before = len(shown)
+    judge.add(fetch(talk, asked={"replica_id": replica}, last_stable_offset=stable))
+    assert len(shown) - before == is_shown
 
 
 def test_it_reports_which_exchanges_count_each() -> None:

@@ -258,6 +258,13 @@ def test_requests_that_name_other_groups_are_told_apart() -> None:
                 assert any(listed_role(message, part) == "group" for part in parts), (key, field.name)
 
 
+def test_share_fetches_are_counted_as_rows(native: Any, python_side: PythonSide) -> None:
+    path = str(CAPTURES / "kafka44_java_share.pcapng")
+    looked, exchanges = traffic_said.looked_at(path, ["api"])
+    assert looked < exchanges / 4
+    assert_same(python_side, [path], ["api"])
+
+
 @pytest.mark.parametrize("version", [1, 4, 7, 12, 13, 17])
 def test_fetches_are_counted_as_rows(native: Any, version: int, tmp_path: Path) -> None:
     part = (0, 0, 2, 2, 0, b"x")

@@ -253,15 +253,40 @@ def test_exchanges_that_say_nothing_are_passed_as_rows() -> None:
         ProducerTraffic: {apis.API_VERSIONS},
     }
     for kind, keys in passed.items():
-        counted, made = kind(TopicNames()), Counter[int | None]()
-
-        def take(event: Event, counted: Counting = counted, made: Counter[int | None] = made) -> None:
-            if isinstance(event, Exchange):
-                made[event.api_key] += not event.response_summary().errors
-                counted.add(event)
-
-        read_blocks(Dissection(path), take, counted.count_block)
+        made = _made_of(kind(TopicNames()), path)
         assert {key: made[key] for key in keys} == dict.fromkeys(keys, 0), kind
+
+
+def _made_of(counted: Counting, path: str) -> Counter[int | None]:
+    """Return how many exchanges of each API became objects, of those whose response has no error."""
+    made = Counter[int | None]()
+
+    def take(event: Event) -> None:
+        if isinstance(event, Exchange):
+            made[event.api_key] += not event.response_summary().errors
+            counted.add(event)
+
+    read_blocks(Dissection(path), take, counted.count_block)
+    return made
+
+
+def test_requests_that_name_a_group_are_passed_as_rows() -> None:
+    """Topics learn who acts for a group from rows, and groups that a request names them."""
+    path = str(CAPTURES / "kafka44_java_share.pcapng")
+    topics, groups = (_made_of(kind(TopicNames()), path) for kind in (TopicTraffic, GroupTraffic))
+    asked = Counter(one.api_key for one in Dissection(path))
+    fetches, beats = asked[apis.SHARE_FETCH], asked[apis.SHARE_GROUP_HEARTBEAT]
+    assert topics[apis.SHARE_FETCH] < fetches / 4  # those with records, and what comes outside of blocks
+    assert groups[apis.SHARE_FETCH] < fetches / 4
+    assert topics[apis.SHARE_GROUP_HEARTBEAT] < beats / 4
+    assert groups[apis.SHARE_GROUP_HEARTBEAT] < beats / 2
+
+
+def test_fetches_whose_records_create_no_topic_are_passed_as_rows() -> None:
+    path = str(CAPTURES / "kafka32_quorum.pcapng")
+    fetches = sum(one.api_key == apis.FETCH for one in Dissection(path))
+    for kind in (TopicTraffic, GroupTraffic):
+        assert _made_of(kind(TopicNames()), path)[apis.FETCH] < fetches / 10, kind
 
 
 def _groups_of(path: str, *, in_blocks: bool) -> tuple[GroupTraffic, int]:

@@ -151,7 +151,7 @@ class Positions:
         """Note the requested offset and its time, the one after received records, and the high watermark."""
         # Hot, once for each partition of a Fetch.
         key = client, partition
-        offset, known_watermark, time_ns = self._positions.get(key) or _NOWHERE
+        offset, known_watermark, time_ns = self._positions.peek(key) or _NOWHERE  # `put` counts as its use
         if asked is not None:
             offset, time_ns = asked
         if behind is not None and behind > (offset or 0):

@@ -30,12 +30,8 @@ from kdissect.stats.transfers import (
     way_past,
 )
 
-ROLES = (
-    Role.WRITE,
-    Role.READ,
-    Role.FOLLOW,
-    Role.SHARE,
-)  # by the numbers of native/src/transfers/topic_sums.rs
+# By the numbers of native/src/transfers/topic_sums.rs.
+ROLES = Role.WRITE, Role.READ, Role.FOLLOW, Role.SHARE
 
 
 TRANSFERS = frozenset({apis.PRODUCE, apis.FETCH})  # of which only their records count

@@ -1,5 +1,6 @@
 //! Produces and Fetches of a block, counted from its rows without creating objects.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -13,6 +14,8 @@ use crate::bodies::summaries::Mixed;
 use crate::bodies::visitor::Program;
 use crate::engine::completed::{Content, Row};
 use crate::engine::exchange_block::{BlockRow, ExchangeBlock};
+use crate::records::batch::{batches, Batch, HEADER};
+use crate::records::record_reader::{bytes, Records};
 
 /// A body: how it is read, its frame, where in it the body begins, what was read of it before.
 pub type Part<'a> = (&'a PartitionRows, &'a [u8], usize, Option<&'a ReadOnce>);
@@ -64,14 +67,39 @@ const METADATA_TOPIC: &[u8] = b"__cluster_metadata";
 
 /// Whether a Fetch may contain names of topic ids, as in
 /// `history.topics.topic_names.may_announce_names`: then all users of names take it in the same
-/// order. `answered` reads its response: without records it contains none.
+/// order. `answered` reads its response: it contains none where no record creates a topic.
 pub fn may_tell_names(py: Python<'_>, row: &Row, answered: Option<&PartitionRows>) -> bool {
     let brings_none = |rows: &PartitionRows| {
-        let body = row.response.as_ref().and_then(|response| response.partitions(py, rows));
-        body.is_some_and(|body| !body.has_records())
+        let Some(response) = &row.response else { return false };
+        let (body, data) = (response.partitions(py, rows), response.data.as_bytes(py));
+        body.is_some_and(|body| {
+            body.rows.iter().all(|row| creates_no_topic(data, row.records.clone().unwrap_or_default()))
+        })
     };
     is_of_metadata_log(row.request.kind.api_key, row.request.content.data.as_bytes(py))
         && !answered.is_some_and(brings_none)
+}
+
+/// The type of a record in the metadata log that creates a topic.
+const TOPIC_RECORD: u8 = 2;
+/// A byte of a varint with more bytes after it is as high as this.
+const MORE: u8 = 0x80;
+
+/// Whether records of the metadata log are known to create no topic. Their values begin with the version of the frame
+/// and the type, as varints. Compressed records are not read.
+fn creates_no_topic(data: &[u8], place: Range<usize>) -> bool {
+    let names_none = |value: &[u8]| match value {
+        [frame, kind, ..] => *frame < MORE && *kind < MORE && *kind != TOPIC_RECORD,
+        _ => true,
+    };
+    let is_other = |batch: &Batch| {
+        let mut found = Records::default();
+        let records = data.get(batch.start + HEADER..batch.end).unwrap_or_default();
+        batch.codec() == 0
+            && found.read(records, batch.count).is_some()
+            && found.records.iter().all(|one| bytes(records, one.value).is_none_or(names_none))
+    };
+    batches(data, place).is_some_and(|found| found.iter().all(is_other))
 }
 
 /// Whether it is a Fetch that asks for the topic of which a Fetch brings names.

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kdissect.history.epochs.leader_epochs import LeaderEpochs
+from kdissect.history.exchange_view import ExchangeView
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed, kinds
 
@@ -87,3 +88,17 @@ def test_what_tells_nothing() -> None:
     )
     feed(machine, metadata(talk, 1, 4))
     assert not feed(machine, metadata(talk, -1, 4))  # no leader just now
+
+
+def test_a_repeated_response_stands_until_a_leader_changes() -> None:
+    """Asked twice, the answer is one that was found before."""
+    talk, other, machine = Talk(), Talk(broker="10.0.0.3"), LeaderEpochs()
+    feed(machine, first := metadata(talk, 1, 4))
+    stated = machine.stated(ExchangeView(first))
+    assert machine.stands(talk.info, stated)
+    assert machine.stands(talk.info, stated)
+    assert not machine.stands(other.info, stated)
+    feed(machine, metadata(other, 2, 5))
+    assert not machine.stands(talk.info, stated)
+    feed(machine, metadata(talk, 2, 5))
+    assert not machine.stands(talk.info, stated)
