@@ -237,7 +237,7 @@ impl Counts for Counting<'_, '_> {
         }
         let Some(((asked, answered), answer)) = fetched else { return Ok(COUNTED) };
         let request = part_of(py, asked.get(), &row.request.content);
-        Ok(self.sums.parts(who, SHARE, request, Some(part_of(py, answered.get(), answer))))
+        Ok(self.sums.parts(who, (SHARE, false), request, Some(part_of(py, answered.get(), answer))))
     }
 
     fn count(
