@@ -20,6 +20,7 @@ def _diagnosis(
     reads: bool = True,
     commits: bool = False,
     joins: bool = True,
+    apart_s: int = 6,
 ) -> Diagnosis:
     """Return the diagnosis of a consumer that comes to its group so often, on another connection each time.
 
@@ -28,7 +29,7 @@ def _diagnosis(
     found: list[Consumer] = []
     for at in range(1, starts + 1):
         if joins or not found:
-            found.append(Consumer("invoices", port=40000 + at, begins=2 * at).join(0, generation=at))
+            found.append(Consumer("invoices", port=40000 + at, begins=apart_s * at).join(0, generation=at))
         consumer = found[-1].committed(offset + at if commits else offset, 0)
         begin = max(offset, 0)
         if reads:
@@ -53,6 +54,10 @@ def test_one_more_start_is_a_rebalance(tmp_path: Path) -> None:
     assert "offset-not-passed" not in ids(_diagnosis(tmp_path, 2))
 
 
+def test_starts_with_no_time_to_commit(tmp_path: Path) -> None:
+    assert "offset-not-passed" not in ids(_diagnosis(tmp_path, apart_s=4))
+
+
 def test_nothing_is_there_to_read(tmp_path: Path) -> None:
     assert "offset-not-passed" not in ids(_diagnosis(tmp_path, reads=False))
 
@@ -65,7 +70,7 @@ def test_a_member_that_comes_back_late_to_its_polls(tmp_path: Path) -> None:
     """On the same connection: it left because it did not poll, and reads the same records again."""
     consumer = Consumer("invoices")
     for at in range(1, 5):
-        consumer.join(0, generation=at).committed(-1, 0).fetch({0: (0, 3)}, records=3).alive().wait(1)
+        consumer.join(0, generation=at).committed(-1, 0).fetch({0: (0, 3)}, records=3).alive().wait(6)
         consumer.leave()
     (first,) = what_is_wrong(tmp_path, consumer).causes
     assert first.id == "slow-poll"

@@ -55,7 +55,7 @@ class Reading(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """Records beyond all that the member was sent or told of."""
+        """Records beyond all that responses to the member showed."""
         known = [offset for offset in (self.position, self.watermark) if offset is not None]
         return max(self.written.end - max(known), 0) if self.written is not None and known else 0
 

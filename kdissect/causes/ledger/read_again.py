@@ -16,6 +16,9 @@ from kdissect.session.identities import plain_name
 
 Row = dict[str, Any]
 _OFTEN = 2  # after the first one: a rebalance may follow another one before a member has worked
+# Two intervals of commits: a member that is sent away earlier had no time to commit.
+# org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
+_LASTS_NS = 10_000_000_000
 _JOINS_NS = 60_000_000_000  # that a rebalance may take before the member asks for its offsets
 
 
@@ -35,6 +38,8 @@ def read_again(seen: Gathering, groups: Collection[Row], topics: Collection[Row]
         for key, of in starts.items():
             client = of.start.client.client_id or "", of.start.client.address
             again = min(of.again, sum(of.first_ns - _JOINS_NS <= at <= of.last_ns for at in began))
+            if of.last_ns - of.first_ns < _LASTS_NS:
+                continue
             if again >= _OFTEN and client in members and _read_more(seen, topics, key, starts) >= again:
                 yield _symptom(seen, row, key, of, again)
 
