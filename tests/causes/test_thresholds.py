@@ -307,7 +307,7 @@ def test_from_twice_on_a_cause_is_worse(before: Any, now: Any, state: str) -> No
 def test_how_far_a_member_is(
     position: int | None, committed: int | None, end: int | None, lag: int, undone: int
 ) -> None:
-    one = Reading("g", "app", "h", "t", 0, position, committed, end, 0, 0, "c", 0)
+    one = Reading("g", "app", "h", "t", 0, position, committed, end, 0, 0, "c", 0, 0, 0, 0, None, None, 0)
     assert (one.lag, one.undone) == (lag, undone)
 
 

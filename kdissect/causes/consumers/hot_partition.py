@@ -49,7 +49,7 @@ class HotPartition(Cause):
             found = next((ends[key] for key in _keys(row, name) if key in ends), {})
             total = sum(found.values())
             written = row["written"]["records"]
-            if written is None or written < _RECORDS:
+            if (written or 0) < _RECORDS:
                 continue
             if len(found) < _PARTITIONS or total < _RECORDS or name.startswith("__"):
                 continue
