@@ -30,6 +30,7 @@ from kdissect.stages.one_process import Production
 from kdissect.stages.per_flow import JUDGEMENT, forwarded_batch, judgement_batch
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import BATCH_ROWS
+from kdissect.stages.topic_id_names import WITH_NAMES
 
 Place = tuple[str, str, bytes]
 """Capture set, address of a broker, and id of a topic."""
@@ -101,19 +102,30 @@ class ShareTask:
         dissection.key_logs.files = list(setup.key_logs)
         dissection.topics = names
         production = Production(
-            dissection, share.tables, fields=setup.fields, causes=CauseStage, values=values_by(setup.schemas)
+            dissection,
+            _with_names(share.tables),
+            fields=setup.fields,
+            causes=CauseStage,
+            values=values_by(setup.schemas),
         )
         for table, batch in production.while_read():
-            parts.add(table, batch)
+            if table in share.tables:
+                parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)
         judgement = production.judgement()
         if judgement is not None:
             parts.add(JUDGEMENT, judgement_batch(judgement))
         for table, batch in production.rest():
-            parts.add(table, batch)
+            if table in share.tables:
+                parts.add(table, batch)
             _add_told(names, parts, least=BATCH_ROWS)
         for file in captures.own:
             yield file.index, FileRows.of(file, dissection.file_names[file.index])
+
+
+def _with_names(tables: frozenset[str]) -> frozenset[str]:
+    """Return tables from which the names of topic ids are learned: rows of exchanges learn them."""
+    return tables | {"exchanges"} if tables & WITH_NAMES else tables
 
 
 class _AskedNames(TopicNames):

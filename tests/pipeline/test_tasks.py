@@ -105,3 +105,10 @@ def test_tasks_decode_records_with_schemas_as_one_process_does(tmp_path: Path) -
     assert {row["value_schema"] for row in rows} >= {"orders-value v1", "visits-value v1", "users-value v1"}
     assert any(row["value_error"] == "the value ends before its schema does" for row in rows)
     assert sum(row["decoded"] is not None for row in rows) > 10
+
+
+@pytest.mark.parametrize("table", ["topic_partitions", "batches", "records"])
+def test_names_of_topic_ids_are_known_without_the_table_of_exchanges(table: str, tmp_path: Path) -> None:
+    """Produce v13 has ids alone; Metadata has their names."""
+    compare([CAPTURES / "kafka44_java_produce.pcapng"], tmp_path / "tables", tables={table}, parts=1)
+    assert None not in {row["topic"] for row in of_run(tmp_path / "tables", table)}
