@@ -166,10 +166,13 @@ class TlsConnection:
         return is_answered and not self._keying.is_ready and any(side.waiting for side in self.sides)
 
     def _wait(self, side: TlsSide, record: Record) -> None:
+        handshake = self._handshake
         self._waiting_bytes += len(record.body)
-        is_hopeless = self._keying.is_hopeless and self._handshake.server_hello is not None
+        is_hopeless = self._keying.is_hopeless and handshake.server_hello is not None
+        # A client that refuses the certificate of TLS 1.3 may say so in plaintext: its first record shows.
+        is_hopeless &= not handshake.is_13 or side.direction == handshake.client
         if self._waiting_bytes > WAITING_BYTES or (is_hopeless and not self._keying.is_ready):
-            self.give_up(NO_SERVER_HELLO if self._handshake.is_asking else self._keying.why or UNFINISHED)
+            self.give_up(NO_SERVER_HELLO if handshake.is_asking else self._keying.why or UNFINISHED)
             return
         self._records += 1
         side.waiting.append((self._records, record))

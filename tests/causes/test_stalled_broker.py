@@ -9,6 +9,7 @@ import pytest
 from kdissect.model.cause import Diagnosis
 from tests.causes.diagnosing import ids
 from tests.causes.talks import Talk, what_is_wrong
+from tests.support.messages.traffic import BROKER, CLIENT
 
 _OTHER = "10.0.0.3"
 _PRODUCE = {"timeout_ms": 30_000, "topic_data": []}
@@ -51,6 +52,23 @@ def test_who_stood_still_for_how_long_and_who_waited(tmp_path: Path) -> None:
         "Broker 10.0.0.2:9092 stood still for 5.00 s: it sent nothing while 3 open requests of 3 clients"
         " waited."
     )
+
+
+@pytest.mark.parametrize(("ends", "stalls"), [(True, False), (False, True)])
+def test_new_connections_that_wait_for_room_prove_no_stall(tmp_path: Path, ends: bool, stalls: bool) -> None:
+    """They are served when their client ends others: the listener was at its limit of connections."""
+    old = [Talk("leak", 40000 + number).heartbeats(1) for number in range(4)]
+    for talk in old:
+        talk.wait(9)
+        if ends:
+            talk.talk.fin(CLIENT).fin(BROKER)
+    new = []
+    for number in range(2):
+        talk = Talk("leak", 41000 + number, begins=2 + number).beat().wait(8.5 - number)
+        new.append(talk.answer(12, 0, {"error_code": 0}).wait(1))
+    found = what_is_wrong(tmp_path, *old, *new)
+    assert ("stalled-broker" in _told(found)) == stalls
+    assert ids(found), "the waits are reported"
 
 
 def test_one_client_alone_does_not_prove_it(tmp_path: Path) -> None:

@@ -318,6 +318,17 @@ def test_an_alert_in_the_middle(tmp_path: Path) -> None:
     assert listener.info.why == f"the key log lacks {both} for this connection"
 
 
+def test_an_alert_in_plaintext_is_read_without_keys(tmp_path: Path) -> None:
+    """OpenSSL's client encrypts only from its Finished on (RFC 8446 section 6.2 asks for no more)."""
+    peers = Peers(tmp_path, V13)
+    peers.client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
+    with pytest.raises(ssl.SSLCertVerificationError):
+        peers.talk(LINES)
+    listener = Listener(Secrets(b"")).hear(peers.wire).end()
+    assert listener.noted == [(AnomalyKind.TLS_ALERT, "client sent unknown_ca")]
+    assert listener.info.why == "no key log"
+
+
 def test_pickled_between_segments(talk_12: Conversation, talk_13: Conversation) -> None:
     for talk in (talk_12, talk_13):
         listener = Listener(Secrets(talk.key_log))

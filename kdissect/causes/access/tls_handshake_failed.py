@@ -28,8 +28,8 @@ class TlsHandshakeFailed(FailedConnection):
     help = (
         "The alert names the reason: unknown_ca and certificate_unknown are about the truststore of that end,"
         " bad_certificate about "
-        "the name in the certificate or a missing client certificate, protocol_version about"
-        " ssl.enabled.protocols."
+        "the name in the certificate or a missing client certificate, certificate_expired about its dates,"
+        " protocol_version about ssl.enabled.protocols."
     )
     cites = ("RFC 8446 section 6.2",)
 
@@ -61,5 +61,5 @@ class TlsHandshakeFailed(FailedConnection):
                 at,
                 Cost(errors=len(again)),
                 LOOKS,
-                "the alert that says why is encrypted from TLS 1.3 on, and probes of the port look the same",
+                "an alert that says why may be encrypted in TLS 1.3, and probes of the port look the same",
             )

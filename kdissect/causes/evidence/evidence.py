@@ -8,6 +8,7 @@ from typing import Any
 
 from kdissect.causes.evidence.absences import Absence, absences_of
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
+from kdissect.causes.evidence.full_listeners import waits_for_room
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
@@ -202,7 +203,11 @@ class Evidence:
     @property
     def stalls(self) -> dict[Place, list[Stall]]:
         """When brokers stood still."""
-        return self.gathering.stalls.found(self.gathering.background.throttled)
+        found = self.gathering.stalls.found(self.gathering.background.throttled)
+        return {
+            place: [one for one in stalls if not waits_for_room(one, self.gathering.links.items())]
+            for place, stalls in found.items()
+        }
 
     @cached_property
     def groups(self) -> list[Row]:

@@ -53,11 +53,11 @@ class ConnectionChurn(Cause):
                 at.add(Packets(connection, -1, f"connection of {host}", start_ns))
             at.times, at.last_ns = opened, starts[-1][0]
             exchanges = sum(link.exchanges for _, link in links)
-            asked = plural(exchanges, "request", spec=",")
+            # Without decrypted requests their number is not known.
+            asked = f", for {plural(exchanges, 'request', spec=',')} in all" if exchanges else ""
             churn = self.found(
                 f"{client_text(client)} opened {plural(opened, 'connection', spec=',')},"
-                f" {rate(opened, span_ns)}, for {asked} in all: every one begins with handshakes, versions"
-                " and metadata.",
+                f" {rate(opened, span_ns)}{asked}: every one begins with handshakes, versions and metadata.",
                 client_text(client),
                 parties_of([client]) | {Party("broker", broker) for broker, _ in links},
                 at,
