@@ -49,7 +49,7 @@ class SlowPoll(Cause):
                 because = (
                     "it said that its poll timeout had expired"
                     if says
-                    else "and came back as the same member"
+                    else "and came back each time"
                 )
                 why = (
                     ""
