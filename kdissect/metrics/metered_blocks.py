@@ -79,7 +79,7 @@ class BlockMeter:
             exchanges = group.exchanges
             exchanges.requests += answered + silent
             exchanges.responses += answered
-            *_, request_bytes, response_bytes = sums
+            *_, request_bytes, response_bytes, _ = sums
             exchanges.request_bytes += request_bytes
             exchanges.response_bytes += response_bytes
             if throttle is not None:

@@ -16,7 +16,7 @@ from kdissect.net.store import Store
 from kdissect.net.streams.reassembly import Reassembly
 from kdissect.net.streams.round_trips import Part, RoundTrips, known, part_of
 from kdissect.net.streams.tcp import TcpConnection
-from kdissect.session.conversation import Conversation, Mark
+from kdissect.session.conversation import Conversation
 from kdissect.session.detection.detection import Detection
 from kdissect.session.detection.known_brokers import Brokers
 from kdissect.session.detection.recognition import (
@@ -42,6 +42,7 @@ from kdissect.session.handover import (
     take_back,
 )
 from kdissect.session.info import Close, ConnectionInfo, ConnectionKind, TcpSummary, TcpTimes, close_of
+from kdissect.session.torn import Mark
 
 if TYPE_CHECKING:
     from kdissect.session.detection.proxy_header import ProxyHeaders

@@ -40,6 +40,7 @@ from kdissect.session.sasl import (
     principal_of,
 )
 from kdissect.session.token_recognition import ends_tokens, is_known_request, may_be_misplaced
+from kdissect.session.torn import Mark
 
 # A response whose id is at most this far below the last request's can answer a request from before the
 # capture or inside a gap.
@@ -100,15 +101,6 @@ class Kept(NamedTuple):
     rounds: int
     orphans: int
     losses: Losses
-
-
-# State of a conversation at a moment.
-class Mark(NamedTuple):
-    """Ordinal of the next request, how many orphans there were, up to which request an answer may be lost."""
-
-    next: int
-    orphans: int
-    lost_before: int
 
 
 class RequestReader(Protocol):

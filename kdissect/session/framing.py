@@ -15,17 +15,14 @@ Rules:
 import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kdissect.model.anomaly import Anomaly, AnomalyKind
 from kdissect.model.frame import STREAM_ENDED, Frame
 from kdissect.model.packets.stream import UNKNOWN_LENGTH, CloseKind, Filling, Hole, Part, StreamSink
 from kdissect.model.wording import plural
 from kdissect.net.store import Store
-from kdissect.session.torn import Stand, Torn, TornHole, frames_of
-
-if TYPE_CHECKING:
-    from kdissect.session.conversation import Mark
+from kdissect.session.torn import Mark, Stand, Torn, TornHole, frames_of
 
 _SIZE = struct.Struct(">i")
 _size_of = _SIZE.unpack_from
@@ -70,19 +67,19 @@ class FrameOwner(Protocol):
     def lost(self, direction: int, why: str) -> Anomaly | None:
         """Take the loss of the reader's position. Return the anomaly."""
 
-    def mark(self, direction: int) -> "Mark":
+    def mark(self, direction: int) -> Mark:
         """Return the state of the conversation before a hole."""
 
     def can_replace(self, direction: int) -> bool:
         """Return whether a frame that was delivered without its end can be replaced."""
 
-    def wants(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> bool:
+    def wants(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> bool:
         """Return whether frames from holes that began at a mark can take their place yet.
 
         `replaces`: the first one was delivered already, without its end.
         """
 
-    def put_back(self, direction: int, frames: list[Frame], mark: "Mark", replaces: bool) -> None:
+    def put_back(self, direction: int, frames: list[Frame], mark: Mark, replaces: bool) -> None:
         """Take frames from holes that began at a mark, if it `wants` them."""
 
     def retract(self, anomaly: Anomaly) -> None:

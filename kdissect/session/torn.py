@@ -10,15 +10,12 @@ once all holes are filled, and end at the start of that frame.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.frame import Frame
 from kdissect.model.packets.stream import Hole, Part
 from kdissect.net.store import Store
-
-if TYPE_CHECKING:
-    from kdissect.session.conversation import Mark
 
 # Bytes stored during the search for a frame whose beginning is missing.
 MOST_LOST_BYTES = 1 << 20
@@ -26,6 +23,17 @@ MOST_LOST_BYTES = 1 << 20
 CLOSED_BYTES = 1 << 16
 _PREFIX = 4  # the size of a frame (spec/004 "Frame Structure")
 PART_COSTS = 200  # bytes of memory for a part, however small
+
+
+class Mark(NamedTuple):
+    """State of a conversation at a moment.
+
+    The ordinal of the next request, the number of orphans, and up to which request responses may be lost.
+    """
+
+    next: int
+    orphans: int
+    lost_before: int
 
 
 class Stand(NamedTuple):
@@ -76,7 +84,7 @@ class Torn:
         "stand",
     )
 
-    def __init__(self, store: Store, stand: Stand, mark: "Mark") -> None:
+    def __init__(self, store: Store, stand: Stand, mark: Mark) -> None:
         self._store = store
         self._bytes = 0
         self.stand = stand

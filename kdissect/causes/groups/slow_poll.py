@@ -46,11 +46,7 @@ class SlowPoll(Cause):
             for name, says in _slow(story).items():
                 left = story.brought_about("member_left", name=name) or story.brought_about("member_left")
                 back = story.brought_about("member_joined", name=name)[1:]
-                because = (
-                    "it said that its poll timeout had expired"
-                    if says
-                    else "and came back each time"
-                )
+                because = "it said that its poll timeout had expired" if says else "and came back each time"
                 why = (
                     ""
                     if says

@@ -18,8 +18,9 @@ TRANSACTIONS = CAPTURES / "kafka44_java_transactions.pcapng"
 PRODUCE = CAPTURES / "kafka44_java_produce.pcapng"
 GENERATIONS = CAPTURES / "kafka28_java_generations_early.pcapng"
 ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
-# Tables hold everything, so that they can be joined; what is wanted of them is a query's business.
-WITHOUT_FILTER = {"tables", "pipeline"}
+# Tables hold everything, so that they can be joined; what is wanted of them is a query's business. A recorder
+# keeps everything, and its conditions are filters.
+WITHOUT_FILTER = {"tables", "pipeline", "record"}
 FILTERED = sorted(COMMANDS.keys() - commands_without_captures() - WITHOUT_FILTER)
 NEEDED = {
     "upgrade": ("--target", "4.0"),

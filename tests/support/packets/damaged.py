@@ -377,8 +377,8 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
 
 
 _ELSEWHERE = {
-    "tui", "live", "tap", "extract", "tables", "pipeline", "segments", "rules", "fields", "limits", "decode",
-    "schema", "wireshark-plugin", "completion",
+    "tui", "live", "tap", "extract", "record", "tables", "pipeline", "segments", "rules", "fields", "limits",
+    "decode", "schema", "wireshark-plugin", "completion",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),
