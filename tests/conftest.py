@@ -46,7 +46,7 @@ LARGE_MATRIX, MIDDLE_MATRIX = 8, 4
 SLICE, MIDDLE_SLICE, SLICE_OF_SECOND, SMALL_SLICE_OF_SECOND = 12, 4, 24, 2
 # An exhaustive run of all tests takes every n-th of the cases that the short run leaves out: others on each
 # day, so that all come in turn. A number in this variable chooses them, `all` takes all.
-EXHAUSTIVE_SLICE, EXHAUSTIVE_SLICE_OF_SECOND = 4, 8
+EXHAUSTIVE_SLICE, EXHAUSTIVE_SLICE_OF_SECOND = 5, 10
 ROTATION, ALL_AT_ONCE = "KDISSECT_ROTATION", "all"
 _LEFT_OUT = "exhaustive tests left out"
 _OTHER_DAYS = "exhaustive tests left to runs of other days"

@@ -176,7 +176,7 @@ def test_exhaustive_runs_of_several_days_take_what_the_short_run_leaves_out(
     assert len({*short, *whole}) == len(short) + len(whole) == engines * NUMBER_OF_TESTS
     seen: set[str] = set()
     slow_by_day = set()
-    for day in range(8):
+    for day in range(10):
         monkeypatch.setenv("KDISSECT_ROTATION", str(day))
         *cases, other_days = cases_of(folder, "exhaustive")
         assert other_days == (
