@@ -1,13 +1,15 @@
 """From how much on a cause is told: at each threshold it is, just below it is not."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from kdissect.causes.compared import compared
-from kdissect.causes.consumers.partition_ends import Reading
+from kdissect.causes.consumers.partition_ends import Reading, unread
 from kdissect.causes.diagnose import diagnose
+from kdissect.causes.evidence.evidence import Evidence
 from kdissect.causes.registry import ALL_CAUSES
 from kdissect.causes.time.throttle import Throttled
 from kdissect.model.cause import Cost, FoundCause, Severity
@@ -309,6 +311,16 @@ def test_how_far_a_member_is(
 ) -> None:
     one = Reading("g", "app", "h", "t", 0, position, committed, end, 0, 0, "c", 0, 0, 0, 0, None, None, 0)
     assert (one.lag, one.undone) == (lag, undone)
+
+
+@pytest.mark.parametrize(("errors", "count"), [({}, 70), ({"OFFSET_OUT_OF_RANGE": 1}, 0)])
+def test_records_that_a_reader_skipped_do_not_wait_for_it(errors: dict[str, int], count: int) -> None:
+    readers = [
+        {"groups": ["g"], "records": 30, "errors": errors},
+        {"groups": ["other"], "records": 50, "errors": {"OFFSET_OUT_OF_RANGE": 1}},
+    ]
+    row = {"topic": "t", "topic_id": None, "written": {"records": 100}, "readers": readers}
+    assert unread(cast(Evidence, SimpleNamespace(topics=[row])), "g", "t") == count
 
 
 # Produce, Fetch; CreateTopics, DeleteTopics and CreatePartitions; all others.

@@ -15,6 +15,7 @@ from kdissect.stats.by_producer.written_offsets import Written
 
 # org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
 COMMITS_NS = 5 * SECOND_NS
+_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"  # org.apache.kafka.common.protocol.Errors
 
 
 class Reading(NamedTuple):
@@ -180,11 +181,14 @@ def _fetched_ns(seen: Evidence, client_id: str, host: str) -> int:
 
 def unread(seen: Evidence, group: str, topic: str) -> int:
     """Return the number of records that were written to a topic in the capture, less those that members of a
-    group read.
+    group read. 0 if a member asked for offsets that were not there: it skipped records.
     """
     row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
     if row is None:
         return 0
     written: int | None = row["written"]["records"]
-    read = [reader["records"] for reader in row["readers"] if group in reader["groups"]]
-    return 0 if written is None or None in read else max(written - sum(read), 0)
+    readers = [reader for reader in row["readers"] if group in reader["groups"]]
+    read = [reader["records"] for reader in readers]
+    if written is None or None in read or any(_OUT_OF_RANGE in reader["errors"] for reader in readers):
+        return 0
+    return max(written - sum(read), 0)
