@@ -191,4 +191,5 @@ def unread(seen: Evidence, group: str, topic: str) -> int:
     read = [reader["records"] for reader in readers]
     if written is None or None in read or any(_OUT_OF_RANGE in reader["errors"] for reader in readers):
         return 0
-    return max(written - sum(read), 0)
+    waiting: int = written - sum(read)
+    return max(waiting, 0)
