@@ -39,6 +39,7 @@ ROWS = {
     "records": ("kafka44_java_groups", "shared"),
 }
 SCREEN = {"tui"}
+FILES = {"record"}  # tests/live/test_record.py
 pytestmark = [
     pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
     pytest.mark.skipif(bool(why_not("libpcap")), reason="libpcap does not capture here"),
@@ -63,7 +64,7 @@ def capturing(tmp_path: Path, name: str, port: int, *more: str) -> Iterator[Term
 
 def test_all_that_capture_are_here() -> None:
     live = {name for name in COMMANDS if "-i" in parser_of(name)._option_string_actions}
-    assert live == DRAWN.keys() | ROWS.keys() | SCREEN
+    assert live == DRAWN.keys() | ROWS.keys() | SCREEN | FILES
 
 
 def heading_line(screen: str, heading: str) -> int:

@@ -39,7 +39,7 @@ def body_errors(answer: Any) -> list[BodyError]:
 
 
 class _Place(NamedTuple):
-    """What a struct is about."""
+    """Topic, partition and transactional id of a struct."""
 
     topic: str | bytes | None
     partition: int | None

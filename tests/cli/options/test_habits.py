@@ -123,4 +123,4 @@ def test_colour_follows_the_environment(
 
 
 def test_help_names_the_ways_without_a_command() -> None:
-    assert "kdissect -t FILE" in run("--help").out
+    assert "usage: kdissect COMMAND ... | FILE | -t FILE |" in run("--help").out

@@ -72,7 +72,7 @@ REPORTS: dict[str, list[str]] = {
 }
 NO_INTERFACE = ("inspect", "segments", "diff", "fields", "limits", "rules")
 # What these print stands in files, or fills a screen.
-FILES = ("tui", "tap", "extract", "tables", "pipeline")
+FILES = ("tui", "tap", "extract", "record", "tables", "pipeline")
 NO_FILES = ("request-log",)  # its rows are of a running cluster: tests/broker_loggers
 
 
