@@ -61,12 +61,15 @@ class Feed:
         """The time by the clock of the packets: that of another machine for standard input."""
         if not self.is_remote:
             return time.time_ns()
-        latest_ns = self._file.last_time_ns if self._file is not None else None
-        if latest_ns is not None and latest_ns != self._packet_ns:
-            self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
+        self._see_clock()
         if not self._packet_ns:
             return time.time_ns()
         return self._packet_ns + time.monotonic_ns() - self._seen_at_ns
+
+    def _see_clock(self) -> None:
+        latest_ns = self._file.last_time_ns if self._file is not None else None
+        if latest_ns is not None and latest_ns != self._packet_ns:
+            self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
 
     def behind(self) -> Behind:
         """Return the lag of the analysis."""
@@ -79,6 +82,7 @@ class Feed:
             for file in captures.opened():
                 self._file = file
                 yield file
+                self._see_clock()  # a short capture may be over before anybody asked for the time
                 self._packets, self._drops, self._file = self.packets, self.drops, None
             captures.close()
             is_expected = self._is_stopped or not captures.trouble
