@@ -94,12 +94,20 @@ def _path(cluster: str) -> Path:
 
 
 def _runs(process: int) -> bool:
-    words = Path(f"/proc/{process}/cmdline")
+    facts = Path(f"/proc/{process}")
     try:
         os.kill(process, 0)
-        return not words.parent.parent.is_dir() or b"kdissect" in words.read_bytes()
+        if not facts.parent.is_dir():
+            return True
+        words = (facts / "cmdline").read_bytes()
+        # A process that has just begun its program has no words yet, and one that has ended has none any more.
+        return b"kdissect" in words or (not words and not _is_zombie((facts / "stat").read_bytes()))
     except OSError:
         return False
+
+
+def _is_zombie(stat: bytes) -> bool:
+    return stat.rpartition(b")")[2].split()[:1] == [b"Z"]  # proc(5)
 
 
 def switch_on(
