@@ -100,14 +100,10 @@ def _runs(process: int) -> bool:
         if not facts.parent.is_dir():
             return True
         words = (facts / "cmdline").read_bytes()
-        # A process that has just begun its program has no words yet, and one that has ended has none any more.
-        return b"kdissect" in words or (not words and not _is_zombie((facts / "stat").read_bytes()))
+        # It has no words yet when it has just begun its program. Who has ended has no program (proc(5)).
+        return b"kdissect" in words or (not words and bool((facts / "exe").readlink()))
     except OSError:
         return False
-
-
-def _is_zombie(stat: bytes) -> bool:
-    return stat.rpartition(b")")[2].split()[:1] == [b"Z"]  # proc(5)
 
 
 def switch_on(

@@ -225,11 +225,6 @@ def test_without_kafka_python_one_line_says_how_to_get_it(
     assert "pip install 'javaproperties>=0.8' 'kafka-python>=3.0,<4'" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("state", "is_over"), [("R", False), ("S", False), ("Z", True)])
-def test_a_process_without_words_runs_unless_it_has_ended(state: str, is_over: bool) -> None:
-    assert switch._is_zombie(f"7 (a) b) {state} 1 7".encode()) == is_over
-
-
 def test_a_process_that_ended_does_not_run() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     wait_for(lambda: not switch._runs(ended.pid))  # nobody has waited for it
