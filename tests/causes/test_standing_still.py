@@ -101,3 +101,18 @@ def test_no_partition_is_committed(tmp_path: Path) -> None:
 
 def test_few_records(tmp_path: Path) -> None:
     assert ids(_unworked(tmp_path, 4)) == []
+
+
+def test_a_partition_without_fetches_and_commits_is_reported_once(tmp_path: Path) -> None:
+    """It fetched 60 records there, committed one of them, and then reads the other partition only."""
+    consumer, writer = Consumer("cache").join(0, 1), Writer("feed", port=40001)
+    writer.write(1, 0, 60)
+    consumer.fetch({1: (0, 60)}, records=60).commit({1: 1})
+    for at in range(1, 19):
+        writer.write(0, at - 1)
+        writer.write(1, 59 + at)
+        consumer.fetch({0: (at - 1, at)}).commit({0: at}).alive().wait(1)  # type: ignore[attr-defined]
+        writer.wait(1)
+    found = what_is_wrong(tmp_path, consumer, writer)
+    assert ids(found).count("stuck-consumer") == 1
+    assert "neither fetched nor committed" in found.causes[0].sentence

@@ -39,10 +39,9 @@ class HotPartition(Cause):
     def find(self, seen: Evidence) -> Iterator[FoundCause]:
         """Yield each topic whose partitions somebody reads."""
         ends: dict[tuple[str, str], dict[int, int]] = {}
-        for ((scope, _, _), (topic, number)), position in seen.gathering.groups.positions.all():
-            if position.high_watermark is not None:
-                of_topic = ends.setdefault((seen.gathering.topics.apart(scope), topic), {})
-                of_topic[number] = max(of_topic.get(number, 0), position.high_watermark)
+        for (scope, topic, number), end in seen.high_watermarks.items():
+            of_topic = ends.setdefault((seen.gathering.topics.apart(scope), topic), {})
+            of_topic[number] = max(of_topic.get(number, 0), end)
         held = held_partitions(seen)
         for row in seen.topics:
             name = row["topic"] or row["topic_id"] or ""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.causes.cause import SECOND_NS
-from kdissect.causes.consumers.written_ends import PartitionOf, written_ends
 from kdissect.causes.evidence.evidence import Evidence, Row
+from kdissect.causes.evidence.topic_readers import readers_of, topic_row
 from kdissect.engine.times import ns_of
 from kdissect.session.identities import one_of_several, plain_name, topic_now
-from kdissect.stats.by_group.group_links import ClientKey
-from kdissect.stats.by_group.positions import Partition, Position
 from kdissect.stats.by_producer.written_offsets import Written
 
 # org.apache.kafka.clients.consumer.ConsumerConfig#AUTO_COMMIT_INTERVAL_MS_CONFIG
@@ -80,41 +78,17 @@ class Reading(NamedTuple):
         return max(self.end - self.committed, 0)
 
 
-_Ends = dict[tuple[str, str, int], int]
-"""High watermarks by scope, topic and partition."""
-
-
-class _Known(NamedTuple):
-    """Facts about all partitions."""
-
-    positions: dict[tuple[ClientKey, Partition], Position]
-    ends: _Ends
-    written: dict[PartitionOf, Written]
-    moved_of_group: dict[str, int]
-    """When the last commit of a group moved an offset."""
-
-
 def readings(seen: Evidence, *, has_left: bool = False) -> list[Reading]:
     """Return all that members hold, or what members held that have left."""
-    positions = dict(seen.gathering.groups.positions.all())
-    ends: _Ends = {}
-    for ((scope, _, _), partition), position in positions.items():
-        if position.high_watermark is not None:
-            key = scope, *partition
-            ends[key] = max(ends.get(key, 0), position.high_watermark)
-    moved_of_group: dict[str, int] = {}
-    for (_, group, _, _), moved_ns in seen.gathering.rewinds.moved.items():
-        moved_of_group[group] = max(moved_of_group.get(group, 0), moved_ns)
-    known = _Known(positions, ends, written_ends(seen), moved_of_group)
     gone = "left" if has_left else None
     found = []
     for row in seen.groups:
         there = [member for member in row["members"] if member["gone"] == gone]
-        found += [_reading(seen, row, one, there, known) for one in row["partitions"]]
+        found += [_reading(seen, row, one, there) for one in row["partitions"]]
     return [one for one in found if one is not None]
 
 
-def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known) -> Reading | None:
+def _reading(seen: Evidence, row: Row, one: Row, there: list[Row]) -> Reading | None:
     name = f"{one['topic']}-{one['partition']}"
     holder = next((member for member in reversed(there) if name in (member["assigned"] or ())), None)
     if holder is None or _are_fetches_hidden(seen, holder["client_id"] or "", holder["address"]):
@@ -133,13 +107,13 @@ def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known
     end, scope, topic = None, "", one["topic"]
     if log is not None:
         scope, topic = log.info.scope, topic_now(log.info, one["topic"])
-        end = known.ends.get((scope, topic, one["partition"]))
+        end = seen.high_watermarks.get((scope, topic, one["partition"]))
     member = None if log is None else log.members.peek(holder["member_id"])
     position = None
     if member is not None and member.link is not None:
         connection = member.connection
         heartbeat_ns = member.last_heartbeat_ns
-        position = known.positions.get((member.link, (topic, one["partition"])))
+        position = seen.positions.get((member.link, (topic, one["partition"])))
     return Reading(
         row["group"],
         holder["client_id"] or "",
@@ -149,7 +123,7 @@ def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known
         one["fetch_offset"],
         one["committed"],
         end,
-        max(fetched_ns, known.moved_of_group.get(row["group"], 0)),
+        max(fetched_ns, seen.last_moves.get(row["group"], 0)),
         0 if holder["joined"] is None else ns_of(holder["joined"]),
         connection,
         heartbeat_ns,
@@ -157,7 +131,7 @@ def _reading(seen: Evidence, row: Row, one: Row, there: list[Row], known: _Known
         0 if position is None else position.time_ns,
         seen.gathering.rewinds.moved.peek((scope, row["group"], topic, one["partition"])) or 0,
         None if position is None else position.high_watermark,
-        known.written.get((scope, plain_name(topic), one["partition"])),
+        seen.written_ends.get((scope, plain_name(topic), one["partition"])),
         heartbeat_ns if holder["gone_at"] is None else ns_of(holder["gone_at"]),
     )
 
@@ -183,11 +157,11 @@ def unread(seen: Evidence, group: str, topic: str) -> int:
     """Return the number of records that were written to a topic in the capture, less those that members of a
     group read. 0 if a member asked for offsets that were not there: it skipped records.
     """
-    row = next((row for row in seen.topics if (row["topic"] or row["topic_id"]) == topic), None)
+    row = topic_row(seen.topics, topic)
     if row is None:
         return 0
     written: int | None = row["written"]["records"]
-    readers = [reader for reader in row["readers"] if group in reader["groups"]]
+    readers = readers_of(row, group)
     read = [reader["records"] for reader in readers]
     if written is None or None in read or any(_OUT_OF_RANGE in reader["errors"] for reader in readers):
         return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kdissect.causes.cause import SECOND_NS, Cause, client_text, joined
 from kdissect.causes.consumers.partition_ends import Reading, readings, unread
-from kdissect.causes.consumers.standing_still import left_out_ns, read_ns, unworked_ns
+from kdissect.causes.consumers.standing_still import Still, left_out, unworked
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
@@ -39,46 +39,33 @@ class StuckConsumer(Cause):
         yield from self._silent(seen)
         found = [*readings(seen), *readings(seen, has_left=True)]
         for members in by_member(found).values():
-            left_out = [one for one in members if left_out_ns(seen, one)]
-            if left_out:
-                since_ns = min(read_ns(seen, each) for each in left_out)
-                lasted_ns = max(left_out_ns(seen, each) for each in left_out)
-                waiting = sum(each.waiting for each in left_out)
+            skipped = left_out(seen, members)
+            if skipped:
                 yield self._still(
-                    left_out,
-                    since_ns,
-                    lasted_ns,
-                    waiting,
-                    f"for {duration(lasted_ns)} it neither fetched nor committed there, and"
-                    f" {plural(waiting, 'record', spec=',')} came. Its heartbeats, and its Fetches of other"
-                    " partitions, went on.",
+                    skipped,
+                    "it neither fetched nor committed there, and {} came. Its heartbeats, and its Fetches of"
+                    " other partitions, went on.",
                 )
-            unworked = [one for one in members if one not in left_out and unworked_ns(one, members)]
-            if unworked:
-                since_ns = min(each.moved_ns for each in unworked)
-                lasted_ns = max(unworked_ns(each, members) for each in unworked)
-                undone = sum(each.unworked for each in unworked)
+            others = unworked(members, skipped)
+            if others:
                 yield self._still(
-                    unworked,
-                    since_ns,
-                    lasted_ns,
-                    undone,
-                    f"for {duration(lasted_ns)} it committed nothing there, and it fetched"
-                    f" {plural(undone, 'record', spec=',')} beyond the committed offset. Its commits of other"
-                    " partitions went on.",
+                    others,
+                    "it committed nothing there, and it fetched {} beyond the committed offset. Its commits"
+                    " of other partitions went on.",
                 )
 
-    def _still(
-        self, members: list[Reading], since_ns: int, lasted_ns: int, records: int, what: str
-    ) -> FoundCause:
-        one = members[0]
+    def _still(self, found: list[Still], what: str) -> FoundCause:
+        one, places = found[0].reading, [each.reading for each in found]
         client = Client(None, one.client_id, None, one.address)
-        places = joined([f"{each.topic}-{each.partition}" for each in members])
+        since_ns, lasted_ns = min(each.since_ns for each in found), max(each.lasted_ns for each in found)
+        records = sum(each.records for each in found)
         return self.found(
-            f"{client_text(client)} of group '{one.group}' stands still on {places}: {what}",
+            f"{client_text(client)} of group '{one.group}' stands still on"
+            f" {joined([f'{each.topic}-{each.partition}' for each in places])}: for {duration(lasted_ns)}"
+            f" {what.format(plural(records, 'record', spec=','))}",
             f"readers of group '{one.group}'",
             parties_of([client])
-            | {Party("group", one.group), *(Party("topic", each.topic) for each in members)},
+            | {Party("group", one.group), *(Party("topic", each.topic) for each in places)},
             seen_at(one.connection, f"group {one.group}", since_ns, since_ns + lasted_ns),
             Cost(time_ns=lasted_ns, records=records),
             f"groups {{files}} --group '{one.group}'",

@@ -12,7 +12,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.stats.client import Client, client_of, text_of
 
 DELETIONS_KEPT = 10_000  # topics; 300 bytes each
-DELETING = frozenset({apis.DELETE_TOPICS, apis.DELETE_RECORDS})
+DELETING_DATA = frozenset({apis.DELETE_TOPICS, apis.DELETE_RECORDS})
 
 
 class Deletion(NamedTuple):

@@ -14,6 +14,7 @@ from kdissect.causes.evidence.resends import Resend
 from kdissect.causes.evidence.seen import Seen, packets_of
 from kdissect.causes.evidence.session_ends import Answered, InferredLifetime
 from kdissect.causes.evidence.stops import Stop, stops_of
+from kdissect.causes.evidence.written_ends import PartitionOf, written_ends
 from kdissect.causes.ledger.ledger import Ledger
 from kdissect.causes.ledger.sources import symptoms_of
 from kdissect.causes.ledger.symptom import BROKER
@@ -26,8 +27,11 @@ from kdissect.schema.protocol_messages import api_by_name
 from kdissect.session.info import ConnectionInfo
 from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
+from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.by_group.group_rows import group_facts
+from kdissect.stats.by_group.positions import Partition, Position
 from kdissect.stats.by_producer.producer_rows import producer_facts
+from kdissect.stats.by_producer.written_offsets import Written
 from kdissect.stats.by_topic.topic_rows import topic_facts
 from kdissect.stats.client import Client
 from kdissect.stats.times.silences import Place, place_of
@@ -230,6 +234,34 @@ class Evidence:
         """As `kdissect topics` has them."""
         return topic_facts(self.gathering.topics)
 
+    @cached_property
+    def positions(self) -> dict[tuple[ClientKey, Partition], Position]:
+        """The last position of each client in each partition."""
+        return dict(self.gathering.groups.positions.all())
+
+    @cached_property
+    def high_watermarks(self) -> dict[tuple[str, str, int], int]:
+        """The highest one that a client received, by scope, topic and partition."""
+        found: dict[tuple[str, str, int], int] = {}
+        for ((scope, _, _), partition), position in self.positions.items():
+            if position.high_watermark is not None:
+                key = scope, *partition
+                found[key] = max(found.get(key, 0), position.high_watermark)
+        return found
+
+    @cached_property
+    def written_ends(self) -> dict[PartitionOf, Written]:
+        """How far each partition is written."""
+        return written_ends(self.gathering)
+
+    @cached_property
+    def last_moves(self) -> dict[str, int]:
+        """By group: when its last commit moved an offset."""
+        found: dict[str, int] = {}
+        for (_, group, _, _), moved_ns in self.gathering.rewinds.moved.items():
+            found[group] = max(found.get(group, 0), moved_ns)
+        return found
+
     def errors(
         self,
         codes: Collection[int],
@@ -391,9 +423,12 @@ class Evidence:
             for place in places
             for absence in absences_of(place, links.of_broker(*place), attempts.get(place, ()))
         ]
-        silent = [one for one in absences if not self.is_served_during(one)]
-        served = [Stop((one,)) for one in absences if one.is_certain and self.is_served_during(one)]
-        return [*served, *stops_of(silent, lambda place: self.gathering.racks.nodes_at(*place))]
+        silent: list[Absence] = []
+        served: list[Absence] = []
+        for absence in absences:
+            (served if self.is_served_during(absence) else silent).append(absence)
+        alone = [Stop((one,)) for one in served if one.is_certain]
+        return [*alone, *stops_of(silent, lambda place: self.gathering.racks.nodes_at(*place))]
 
     @cached_property
     def absences(self) -> list[Absence]:

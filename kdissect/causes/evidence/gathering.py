@@ -273,8 +273,9 @@ class Gathering:
         """
         last_ns = self.stalls.silences.last(info.id)
         waits = info.unanswered - self.idle_resets.asked_after_close(info.id)
-        is_unknown = last_ns is None or waits or info.no_response_expected or bytes_are_missing(info, last_ns)
-        return 0 if is_unknown or last_ns is None else last_ns
+        if last_ns is None or waits or info.no_response_expected or bytes_are_missing(info, last_ns):
+            return 0
+        return last_ns
 
     def _counts(self, info: ConnectionInfo) -> bool:
         return self._wants is None or info.id in self._wanted_connections

@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kdissect.causes.evidence.deleted_offsets import Committed, DeletedOffsets
-from kdissect.causes.evidence.deletions import DELETING as DELETING_DATA
-from kdissect.causes.evidence.deletions import Deletions
+from kdissect.causes.evidence.deletions import DELETING_DATA, Deletions
 from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.seen import packets_of
 from kdissect.history import api_keys as apis

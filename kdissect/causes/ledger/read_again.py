@@ -9,6 +9,7 @@ from kdissect.causes.evidence.deleted_offsets import Committed
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.causes.evidence.same_starts import Starts
 from kdissect.causes.evidence.seen import Seen
+from kdissect.causes.evidence.topic_readers import readers_of, topic_row
 from kdissect.causes.ledger.symptom import Symptom, SymptomKind
 from kdissect.engine.times import ns_of
 from kdissect.history.api_keys import OFFSET_FETCH
@@ -35,12 +36,16 @@ def read_again(seen: Gathering, groups: Collection[Row], topics: Collection[Row]
             continue
         began = [ns_of(each["time"]) for each in row["rebalances"]]
         members = {(each["client_id"] or "", each["address"]) for each in row["members"]}
+        more: dict[tuple[str, str, str], int] = {}
         for key, of in starts.items():
             client = of.start.client.client_id or "", of.start.client.address
             again = min(of.again, sum(of.first_ns - _JOINS_NS <= at <= of.last_ns for at in began))
-            if of.last_ns - of.first_ns < _LASTS_NS:
+            if of.last_ns - of.first_ns < _LASTS_NS or again < _OFTEN or client not in members:
                 continue
-            if again >= _OFTEN and client in members and _read_more(seen, topics, key, starts) >= again:
+            of_topic = key[:3]
+            if of_topic not in more:
+                more[of_topic] = _read_more(seen, topics, of_topic, starts)
+            if more[of_topic] >= again:
                 yield _symptom(seen, row, key, of, again)
 
 
@@ -62,16 +67,16 @@ def _symptom(seen: Gathering, row: Row, key: Committed, of: Starts, again: int) 
 
 
 def _read_more(
-    seen: Gathering, topics: Collection[Row], key: Committed, starts: dict[Committed, Starts]
+    seen: Gathering, topics: Collection[Row], of_topic: tuple[str, str, str], starts: dict[Committed, Starts]
 ) -> int:
     """Return how many records more a group received of a topic than lie between where its members began and
     where they are.
     """
-    scope, group, topic, _ = key
-    row = next((row for row in topics if (row["topic"] or row["topic_id"]) == plain_name(topic)), None)
+    scope, group, topic = of_topic
+    row = topic_row(topics, plain_name(topic))
     if row is None:
         return 0
-    readers = [reader for reader in row["readers"] if group in reader["groups"]]
+    readers = readers_of(row, group)
     if any(reader["groups"] != [group] or reader["records"] is None for reader in readers):
         return 0
     clients = {(reader["address"], reader["client_id"] or "") for reader in readers}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times, who_deleted
+from kdissect.causes.cause import ErrorCause, clients_text, joined, quoted, times
 from kdissect.causes.evidence.evidence import Errors, Evidence
 from kdissect.causes.evidence.exchange_log import ErrorKey
+from kdissect.causes.metadata.who_deleted import who_deleted
 from kdissect.history.api_keys import DELETE_TOPICS
 from kdissect.model.cause import Severity
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from kdissect.causes.evidence.evidence import Evidence
+from kdissect.causes.evidence.gathering import Gathering
 from kdissect.stats.by_producer.written_offsets import Written
 
 PartitionOf = tuple[str, str, int]
 """Scope of a cluster, name of a topic, partition."""
 
 
-def written_ends(seen: Evidence) -> dict[PartitionOf, Written]:
+def written_ends(gathering: Gathering) -> dict[PartitionOf, Written]:
     """Return how far each partition is written, with the time of the response that confirms it.
 
     Without topics that were created again: the offsets of the former topic say nothing about the later one.
     """
-    traffic = seen.gathering.producers
+    traffic = gathering.producers
     found: dict[PartitionOf, Written] = {}
 
     def add(scope: str, topic: str | bytes, partition: int, written: Written) -> None:
@@ -22,7 +22,7 @@ def written_ends(seen: Evidence) -> dict[PartitionOf, Written]:
         key = scope, name, partition
         known = found.get(key)
         is_later = known is None or written.end > known.end
-        if is_later and not seen.gathering.topics.is_created_again(scope, name):
+        if is_later and not gathering.topics.is_created_again(scope, name):
             found[key] = written
 
     for (scope, topic, partition), written in traffic.written.all():
