@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use crate::decimal::put;
 use crate::json_out;
 use crate::json_values::Json;
+use crate::wire::Wire;
 
 /// `kdissect.serdes.bounds`, and `avro_sizes.MAX_EMPTY_ITEMS`.
 const MAX_VALUE_BYTES: usize = 4 << 20;
@@ -119,17 +120,16 @@ impl AvroProgram {
             return None;
         }
         let most = out.len() + MAX_TEXT;
-        let mut walk = Walk { nodes: &self.nodes, json, data, at: 0, empty: 0, most, out };
+        let mut walk = Walk { nodes: &self.nodes, json, wire: Wire { data, at: 0 }, empty: 0, most, out };
         walk.value(0, 0)?;
-        (walk.at == data.len()).then_some(())
+        (walk.wire.left() == 0).then_some(())
     }
 }
 
 struct Walk<'a> {
     nodes: &'a [Node],
     json: &'a Json,
-    data: &'a [u8],
-    at: usize,
+    wire: Wire<'a>,
     /// Items without bytes so far.
     empty: usize,
     /// Length of `out` that is too long.
@@ -146,19 +146,19 @@ impl<'a> Walk<'a> {
         match nodes.get(node as usize)? {
             Node::Null => self.out.extend_from_slice(b"null"),
             Node::Boolean => {
-                let is_true = *self.take(1)?.first()? != 0;
+                let is_true = *self.wire.take(1)?.first()? != 0;
                 self.out.extend_from_slice(if is_true { b"true" } else { b"false" });
             }
             Node::Long => {
-                let number = self.long()?;
+                let number = self.wire.varlong()?;
                 put(self.out, number);
             }
             Node::Float => {
-                let number = f32::from_le_bytes(*self.take(4)?.first_chunk()?);
+                let number = f32::from_le_bytes(*self.wire.take(4)?.first_chunk()?);
                 self.json.real(self.out, f64::from(number));
             }
             Node::Double => {
-                let number = f64::from_le_bytes(*self.take(8)?.first_chunk()?);
+                let number = f64::from_le_bytes(*self.wire.take(8)?.first_chunk()?);
                 self.json.real(self.out, number);
             }
             Node::Bytes => {
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
                 self.binary(found);
             }
             Node::Fixed(size) => {
-                let found = self.take(*size)?;
+                let found = self.wire.take(*size)?;
                 self.binary(found);
             }
             Node::Text => {
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
                 self.json.string(self.out, text);
             }
             Node::Enum(symbols) => {
-                let symbol = symbols.get(usize::try_from(self.long()?).ok()?)?;
+                let symbol = symbols.get(usize::try_from(self.wire.varlong()?).ok()?)?;
                 self.json.string(self.out, symbol);
             }
             Node::Array(items) => self.array(*items, depth)?,
@@ -189,17 +189,17 @@ impl<'a> Walk<'a> {
                 self.out.push(b'}');
             }
             Node::Union(branches) => {
-                let branch = *branches.get(usize::try_from(self.long()?).ok()?)?;
+                let branch = *branches.get(usize::try_from(self.wire.varlong()?).ok()?)?;
                 self.value(branch, depth)?;
             }
             Node::Date => {
-                let days = self.long()?;
+                let days = self.wire.varlong()?;
                 self.out.push(b'"');
                 date(self.out, days)?;
                 self.out.push(b'"');
             }
             Node::Timestamp(units, is_utc) => {
-                let time = self.long()?;
+                let time = self.wire.varlong()?;
                 let (second, part) = (time.div_euclid(*units), time.rem_euclid(*units));
                 self.out.push(b'"');
                 date(self.out, second.div_euclid(DAY_S))?;
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
                 self.out.extend_from_slice(if *is_utc { b"Z\"" } else { b"\"" });
             }
             Node::TimeOfDay(units) => {
-                let time = self.long()?;
+                let time = self.wire.varlong()?;
                 if !(0..DAY_S * units).contains(&time) {
                     return None;
                 }
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
             }
             Node::Decimal { size, precision, scale } => {
                 let found = match size {
-                    Some(size) => self.take(*size)?,
+                    Some(size) => self.wire.take(*size)?,
                     None => self.sized()?,
                 };
                 decimal(self.out, found, *precision, *scale)?;
@@ -236,11 +236,11 @@ impl<'a> Walk<'a> {
         let mut number = 0;
         while let Some(count) = self.block()? {
             for _ in 0..count {
-                let before = self.at;
+                let before = self.wire.at;
                 self.comma(number);
                 number += 1;
                 self.value(items, depth + 1)?;
-                self.empty += usize::from(self.at == before);
+                self.empty += usize::from(self.wire.at == before);
                 if self.empty > MAX_EMPTY_ITEMS {
                     return None;
                 }
@@ -271,10 +271,10 @@ impl<'a> Walk<'a> {
 
     /// The number of items in the next block; Some(None) at the end.
     fn block(&mut self) -> Option<Option<u64>> {
-        match self.long()? {
+        match self.wire.varlong()? {
             0 => Some(None),
             count if count < 0 => {
-                self.long()?; // the bytes of the block
+                self.wire.varlong()?; // the bytes of the block
                 Some(Some(count.unsigned_abs()))
             }
             count => Some(Some(count.unsigned_abs())),
@@ -305,37 +305,10 @@ impl<'a> Walk<'a> {
         self.out.drain(start..start + b"{\"base64\":".len());
     }
 
-    fn take(&mut self, size: usize) -> Option<&'a [u8]> {
-        let end = self.at.checked_add(size)?;
-        let found = self.data.get(self.at..end)?;
-        self.at = end;
-        Some(found)
-    }
-
     /// Bytes after their length.
     fn sized(&mut self) -> Option<&'a [u8]> {
-        let size = usize::try_from(self.long()?).ok()?;
-        self.take(size)
-    }
-
-    /// A zigzag varint of 64 bits.
-    fn long(&mut self) -> Option<i64> {
-        let mut value = 0;
-        for shift in (0..63).step_by(7) {
-            let byte = *self.data.get(self.at)?;
-            self.at += 1;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Some((value >> 1) as i64 ^ -((value & 1) as i64));
-            }
-        }
-        let last = *self.data.get(self.at)?;
-        self.at += 1;
-        if last > 1 {
-            return None;
-        }
-        value |= u64::from(last) << 63;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+        let size = usize::try_from(self.wire.varlong()?).ok()?;
+        self.wire.take(size)
     }
 }
 
