@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
+from kdissect.engine.times import SECOND_NS
 from kdissect.model.faults import fault_text
 from kdissect.recorder.exchange_condition import ExchangeCondition
 from kdissect.recorder.feed import Feed
@@ -23,7 +24,7 @@ from kdissect.recorder.incident_packets import segments_within
 from kdissect.recorder.incident_writer import write_incident
 from kdissect.recorder.incidents import Incidents
 from kdissect.recorder.replayed_files import ReplayedFiles
-from kdissect.recorder.settings import SECOND_NS, RecorderSettings
+from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.stretch import Stretch
 from kdissect.recorder.symptom import MARK, Symptom
 from kdissect.recorder.watch import Watch

@@ -156,11 +156,16 @@ def write_whole(path: Path, row: Row | list[Any]) -> None:
     sync_folder(path.parent)
 
 
+def sync(path: Path) -> None:
+    """Write a file, or the names in a folder, to the disk. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def sync_folder(path: Path) -> None:
-    """Write the names in a folder to the disk, where the system can."""
+    """Write the names in a folder to the disk, if the system can."""
     with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync(path)

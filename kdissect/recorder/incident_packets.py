@@ -9,18 +9,16 @@ from typing import NamedTuple
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.excerpt.write_packets import write_frames
 from kdissect.model.packets.packet import Packet
-from kdissect.model.version import __version__
 from kdissect.recorder.folder import NAMES
 from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed
 
-_APPLICATION = f"{APPLICATION} {__version__}"
 LEVELS = ("secrets", "payload", NAMES)
 """Levels of redaction. Personal data needs an extra, and belongs to `extract`."""
 Spans = Collection[Sequence[int]]
@@ -41,7 +39,7 @@ def copy_packets(
     """Write all packets of some times, in their order. Raises OSError."""
     wanted = segments_within(segments, spans)
     packets = size = first_ns = last_ns = 0
-    with PacketFile(str(target), comment, _APPLICATION) as file:
+    with PacketFile(str(target), comment) as file:
         secrets = _secrets(wanted, reading)
         if secrets:
             file.secrets(TLS_KEY_LOG, secrets)
@@ -68,7 +66,7 @@ def redact(source: Path, level: str, reading: Reading, target: Path) -> None:
     dissection = reading.dissection([str(source)])
     parts = (part for batch in dissection.batches() for part in search.parts(batch))
     dissection.guard.each(parts, search.add)
-    with PacketFile(str(target), f"Redacted ({level}).", _APPLICATION) as file:
+    with PacketFile(str(target), f"Redacted ({level}).") as file:
         write_frames(search.result(), reading.dissection([str(source)]), False, file)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 from kdissect.capture.whole_file import beside
-from kdissect.engine.times import rfc3339
-from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync_folder, write_whole
+from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync, sync_folder, write_whole
 from kdissect.recorder.incident import Incident, Row
 from kdissect.recorder.incident_packets import copy_packets, redact
 from kdissect.recorder.incident_reports import write_reports
-from kdissect.recorder.settings import SECOND_NS, RecorderSettings
+from kdissect.recorder.settings import RecorderSettings
 
 CAPTURE = "capture.pcapng"
 
@@ -30,7 +29,7 @@ def write_incident(folder: Folder, settings: RecorderSettings, incident: Inciden
         incident.written = _fill(part, folder, settings, incident)
         write_whole(part / INCIDENT, public_row(incident))
         for path in part.iterdir():
-            _sync(path)
+            sync(path)
         sync_folder(part)
         part.rename(place)
     except BaseException:
@@ -61,11 +60,3 @@ def _fill(part: Path, folder: Folder, settings: RecorderSettings, incident: Inci
         "redacted": settings.redact or None,
         **results,
     }
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

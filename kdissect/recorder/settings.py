@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kdissect.capture.live.live_settings import Ring
+from kdissect.engine.times import SECOND_NS
 from kdissect.recorder.condition import Condition
 from kdissect.recorder.watch import Reading
 
-SECOND_NS = 1_000_000_000
 MIB = 1 << 20
 MIN_BYTES = 8 * MIB
 _SEGMENTS = 20  # files of a full ring: removing the oldest removes a twentieth

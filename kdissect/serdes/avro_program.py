@@ -17,7 +17,7 @@ _PRIMITIVE = {
     "bytes": "bytes", "string": "string",
 }  # fmt: skip
 # By type and logical type, those that fastavro reads; it ignores others.
-_LOGICAL = {
+_LOGICAL: dict[tuple[str, str | None], str] = {
     ("int", "date"): "date",
     ("int", "time-millis"): "time-millis",
     ("long", "time-micros"): "time-micros",
@@ -70,9 +70,7 @@ class _Program:
         logical = None if isinstance(schema, str) else schema.get("logicalType")
         if kind in ("record", "error", "enum", "fixed"):
             self._named[schema["name"]] = number
-        name = (
-            _PRIMITIVE.get(kind) if logical is None else _LOGICAL.get((kind, logical), _PRIMITIVE.get(kind))
-        )
+        name = _LOGICAL.get((kind, logical), _PRIMITIVE.get(kind))
         if name == "decimal":
             return name, _decimal(schema, kind), []
         return self._struct(kind, schema) if name is None else (name, [], [])

@@ -10,6 +10,7 @@ from kdissect.capture.formats.capture_writer import BEFORE_1970, PcapngWriter
 from kdissect.capture.whole_file import WholeFile
 from kdissect.model.packets.commented import plain_link
 from kdissect.model.packets.packet import Packet
+from kdissect.model.version import __version__
 
 APPLICATION = "kdissect"
 _STDOUT = 1
@@ -23,17 +24,16 @@ class PacketFile:
     standard output. Raises OSError. `comment` is about the file.
     """
 
-    def __init__(self, path: str, comment: str = "", application: str = APPLICATION) -> None:
+    def __init__(self, path: str, comment: str = "") -> None:
         self._file = _StandardOutput() if path == "-" else WholeFile(path)
         self._comment = comment
-        self._application = application
         self._interfaces: dict[tuple[int, str, int], int] = {}
         self._writer: PcapngWriter | None = None
         self._stream: BinaryIO | None = None
 
     def __enter__(self) -> "PacketFile":
         self._stream = stream = self._file.__enter__()
-        self._writer = PcapngWriter(stream, comment=self._comment, application=self._application)
+        self._writer = PcapngWriter(stream, comment=self._comment, application=f"{APPLICATION} {__version__}")
         return self
 
     def __exit__(

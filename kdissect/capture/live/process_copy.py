@@ -20,7 +20,7 @@ _DONE = b"\0"  # nothing printable, and in no JSON
 class ProcessCopy:
     """A running copy. `compute` receives a handle to which it writes, in the copy.
 
-    Raises OSError where no copy can be made.
+    Raises OSError if no copy can be made.
     """
 
     def __init__(self, compute: Callable[[int], object], ignored: tuple[str, ...] = ()) -> None:

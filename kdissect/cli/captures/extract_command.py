@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.api import Dissection
 from kdissect.capture.files import without_packets
-from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.input_states import how_far, report
@@ -29,7 +29,6 @@ from kdissect.cli.options.schema_option import schemas_of
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.frame_plans import latency_note
 from kdissect.excerpt.write_packets import copy_connections, write_frames
-from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
 from kdissect.session.events import ConnectionClosed, Event, Events
@@ -229,8 +228,7 @@ def _say_what_is_left_out(options: Namespace, harvested: FoundFrames) -> None:
 
 
 def _write(options: Namespace, harvested: FoundFrames, dissection: Dissection) -> None:
-    application = f"{APPLICATION} {__version__}"
-    with PacketFile(options.output, _comment(options, harvested), application) as file:
+    with PacketFile(options.output, _comment(options, harvested)) as file:
         write_frames(harvested, open_again(options, dissection), not options.redact, file, options.annotate)
 
 
@@ -287,7 +285,7 @@ def copy(options: Namespace, dissection: Dissection) -> int:
     again = open_again(options, dissection)
     files = again.captures.files
     comment = f"{plural(len(found.ids), 'connection')} with all their packets."
-    with PacketFile(options.output, comment, f"{APPLICATION} {__version__}") as file:
+    with PacketFile(options.output, comment) as file:
         if options.keep_secrets:
             lines = [line for session in found.sessions for line in dissection.key_logs.lines(*session)]
             if lines:

@@ -30,6 +30,7 @@ from kdissect.cli.options.live.live_input import check_expression, end_by_signal
 from kdissect.cli.options.live.live_options import add_live, byte_size, settings_of, time_span
 from kdissect.cli.options.live.metrics_options import add_metrics, serving
 from kdissect.cli.output import Output
+from kdissect.engine.times import SECOND_NS
 from kdissect.model.wording import plural
 from kdissect.recorder.condition import ANY_CAUSE, Condition, parse_condition
 from kdissect.recorder.feed import Feed
@@ -39,7 +40,7 @@ from kdissect.recorder.incident_packets import LEVELS
 from kdissect.recorder.index import index_json, index_markdown
 from kdissect.recorder.messages import Messages
 from kdissect.recorder.replayed_files import ReplayedFiles
-from kdissect.recorder.settings import SECOND_NS, RecorderSettings
+from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.watch import Reading
 from kdissect.recorder.webhook import Webhook, parse_webhook, read_secret
 

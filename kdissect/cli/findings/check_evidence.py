@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kdissect.api import Dissection
-from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.whole_file import WholeFiles
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.options.input_options import open_again
 from kdissect.model.finding import Finding
-from kdissect.model.version import __version__
 from kdissect.report.evidence_files import Evidence, collect_evidence, file_comment, packet_comment
 from kdissect.report.verdict import Verdict
 from kdissect.rules.judge import Judge
@@ -55,7 +54,7 @@ def file_names(findings: Sequence[Finding]) -> list[str]:
 
 def _write(path: str, evidence: Evidence, files: Sequence[str], show_secrets: bool) -> None:
     comment = file_comment(evidence, files, show_secrets)
-    with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
+    with PacketFile(path, comment) as file:
         last = ""
         for item in evidence.packets:
             text = packet_comment(evidence, item)

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from kdissect.api import Dissection
-from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.excerpt.find_frames import FoundFrames, FrameSearch
 from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.limits import use
-from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.tui.processes.worker_messages import Saved, SaveOrder, receive, send
 
@@ -64,7 +63,7 @@ def _copy(order: SaveOrder) -> int:
     dissection = _open(order)
     captures, count = dissection.captures, len(order.connections)
     comment = f"{plural(count, 'connection')} with all their packets."
-    with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
+    with PacketFile(order.path, comment) as file:
         copy_connections(
             order.connections,
             captures.batches(),
@@ -77,7 +76,7 @@ def _copy(order: SaveOrder) -> int:
 
 def _write(order: SaveOrder, found: FoundFrames) -> None:
     comment = _COMMENT.format(plural(found.exchanges, "exchange"))
-    with PacketFile(order.path, comment, f"{APPLICATION} {__version__}") as file:
+    with PacketFile(order.path, comment) as file:
         write_frames(found, _open(order), True, file)
 
 

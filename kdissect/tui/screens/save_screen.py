@@ -19,9 +19,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from kdissect.capture.formats.packet_file import APPLICATION, PacketFile
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.excerpt.frames_file import frame_packets
-from kdissect.model.version import __version__
 from kdissect.model.wording import plural
 from kdissect.session.exchange import Exchange
 from kdissect.tui.processes.worker_messages import Order, Saved, SaveOrder, receive, send
@@ -159,7 +158,7 @@ def _save_frames(exchanges: list[Exchange], path: str) -> Saved:
     written: set[tuple[str, int]] = set()
     try:
         comment = _STREAM_COMMENT.format(plural(len(exchanges), "exchange"))
-        with PacketFile(path, comment, f"{APPLICATION} {__version__}") as file:
+        with PacketFile(path, comment) as file:
             for packet, exchange, side in frame_packets(exchanges):
                 written.add((exchange.connection.id, exchange.ordinal))
                 file.write(packet, f"{exchange.connection.id}/{exchange.ordinal} {side}")

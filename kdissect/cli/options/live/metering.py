@@ -76,7 +76,7 @@ def serve(
 ) -> MetricsServer:
     """Serve metrics, and report where and how one scrapes them.
 
-    Raises SystemExit behind one line on stderr, where metrics cannot be served.
+    Raises SystemExit after one line on stderr if metrics cannot be served.
     """
     token, how = _token(token_path, is_open)
     try:
