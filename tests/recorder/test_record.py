@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,16 @@ def test_the_incident_file_alone_names_the_cause(tmp_path: Path) -> None:
     )  # fmt: skip
     for one in (tmp_path, *tmp_path.rglob("*")):
         assert stat.S_IMODE(one.stat().st_mode) == (0o700 if one.is_dir() else 0o600) or one == tmp_path
+
+
+def test_the_modes_of_other_files_of_the_process_stay(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        recorded(tmp_path / "kept", HEALTHY)
+        (tmp_path / "after").touch()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "after").stat().st_mode) == 0o644
 
 
 def test_healthy_traffic_has_no_incident(tmp_path: Path) -> None:

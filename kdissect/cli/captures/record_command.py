@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from kdissect.capture.live.live_settings import (
 from kdissect.capture.live.privileges import drop_to, ids_of
 from kdissect.capture.live.process_copy import HAS_COPIES
 from kdissect.cli.diagnostics import FINDINGS, OK, UNREADABLE, USAGE, say
+from kdissect.cli.options.argument_types import as_argument, count
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.live.live_input import check_expression, end_by_signals, give_way, watch_lag
@@ -32,7 +33,7 @@ from kdissect.cli.options.live.metrics_options import add_metrics, serving
 from kdissect.cli.output import Output
 from kdissect.engine.times import SECOND_NS
 from kdissect.model.wording import plural
-from kdissect.recorder.condition import ANY_CAUSE, Condition, parse_condition
+from kdissect.recorder.condition import ANY_CAUSE, parse_condition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.flight_recorder import EVALUATED_EVERY_S, FlightRecorder
 from kdissect.recorder.folder import NAMES, Folder, FolderError
@@ -42,7 +43,7 @@ from kdissect.recorder.messages import Messages
 from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.watch import Reading
-from kdissect.recorder.webhook import Webhook, parse_webhook, read_secret
+from kdissect.recorder.webhook import parse_webhook, read_secret
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
@@ -67,8 +68,8 @@ def run(arguments: Sequence[str]) -> int:
     if not HAS_COPIES:
         say("record needs a system that can copy processes: Linux or macOS")
         return UNREADABLE
-    os.umask(_PRIVATE)  # packets are for their owner alone
     folder = Folder(options.directory)
+    options.umask = os.umask(_PRIVATE)  # packets are for their owner alone
     try:
         folder.open()
         return _record(options, settings, folder)
@@ -81,6 +82,7 @@ def run(arguments: Sequence[str]) -> int:
         return UNREADABLE
     finally:
         folder.close()
+        os.umask(options.umask)
 
 
 def _parser() -> ArgumentParser:
@@ -100,7 +102,8 @@ def _parser() -> ArgumentParser:
     add("--keep", dest="kept", metavar="TIME|SIZE", type=_time_or_size, action="append", default=[], help=(
         "packets to keep: 10m, 2GB; with two options, both (default: 10m and 2GB)"
     ))  # fmt: skip
-    add("--when", metavar="CONDITION", type=_condition, action="append", default=[], help=(
+    condition = as_argument(parse_condition)
+    add("--when", metavar="CONDITION", type=condition, action="append", default=[], help=(
         "when to make an incident (may be repeated): a cause of why by id or severity, a rule of check, a "
         "filter such as 'errors == NOT_LEADER_OR_FOLLOWER, 20 in 10s' or 'latency p99 > 500ms for 1m' "
         "(default: cause, any cause that is not merely possible)"
@@ -112,14 +115,15 @@ def _parser() -> ArgumentParser:
     add("--cooldown", metavar="TIME", type=time_span, default=600.0, help=(
         "a problem that comes back within this time counts in its incident (default: 10m)"
     ))  # fmt: skip
-    add("--max-incidents", metavar="N", type=_number, default=100, help=(
+    add("--max-incidents", metavar="N", type=count, default=100, help=(
         "incidents in DIR, after which further ones are only counted (default: 100)"
     ))  # fmt: skip
-    add("--webhook", metavar="[KIND=]URL", type=_webhook, action="append", default=[], help=(
+    webhook = as_argument(parse_webhook)
+    add("--webhook", metavar="[KIND=]URL", type=webhook, action="append", default=[], help=(
         "send a message about each incident (may be repeated). KIND: json (default), slack, teams, or "
         "pagerduty=KEY. @FILE and env:NAME instead of URL or KEY read it from there"
     ))  # fmt: skip
-    add("--webhook-key", metavar="@FILE|env:NAME", type=_secret, help=(
+    add("--webhook-key", metavar="@FILE|env:NAME", type=as_argument(read_secret), help=(
         "sign messages with this key (HMAC-SHA256 in X-Kdissect-Signature)"
     ))  # fmt: skip
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
@@ -176,7 +180,7 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
         with serving(options, lambda: _collector(recorder, feed, folder, messages)):
-            process = _started(options.command, feed.stop)
+            process = _started(options.command, options.umask, feed.stop)
             recorder.run(feed)
     finally:
         feed.stop()
@@ -234,11 +238,16 @@ def _listen(recorder: FlightRecorder, stop: Callable[[], object]) -> None:
     signal.signal(signal.SIGUSR1, mark)
 
 
-def _started(command: Sequence[str], stop: Callable[[], object]) -> subprocess.Popen[bytes] | None:
-    """Start a command, after whose end the capture ends; None without one. Raises OSError."""
+def _started(
+    command: Sequence[str], umask: int, stop: Callable[[], object]
+) -> subprocess.Popen[bytes] | None:
+    """Start a command, after whose end the capture ends; None without one. Raises OSError.
+
+    Its files get the modes that they have without the recorder.
+    """
     if not command:
         return None
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, umask=umask)
 
     def wait() -> None:
         process.wait()
@@ -275,16 +284,12 @@ def _mark(words: Sequence[str]) -> int:
     if not folder.is_in_use:
         say(f"{options.directory}: no recorder runs here")
         return UNREADABLE
-    os.umask(_PRIVATE)
-    folder.mark(options.text)
-    return OK
-
-
-def _condition(text: str) -> Condition:
+    before = os.umask(_PRIVATE)
     try:
-        return parse_condition(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
+        folder.mark(options.text)
+    finally:
+        os.umask(before)
+    return OK
 
 
 def _time_or_size(text: str) -> tuple[float, int]:
@@ -292,23 +297,3 @@ def _time_or_size(text: str) -> tuple[float, int]:
     if text.lower().endswith("b"):
         return 0.0, byte_size(text)
     return time_span(text), 0
-
-
-def _webhook(text: str) -> Webhook:
-    try:
-        return parse_webhook(text)
-    except (ValueError, OSError) as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
-def _secret(text: str) -> str:
-    try:
-        return read_secret(text)
-    except (ValueError, OSError) as error:
-        raise ArgumentTypeError(str(error)) from None
-
-
-def _number(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number above 0")
-    return int(text)

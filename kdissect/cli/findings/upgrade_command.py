@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +12,7 @@ from kdissect.cli.event_loop import read_and_show, read_blocks, read_events
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.formats.row_table import RowTable
 from kdissect.cli.formats.titled_tables import Tables, add_tables, write_tables
+from kdissect.cli.options.argument_types import as_argument
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, takes
 from kdissect.cli.options.input_options import add_inputs
@@ -89,19 +90,18 @@ def _parser() -> ArgumentParser:
     add_inputs(parser, live=True)
     add_filter(parser, "judge only exchanges for which EXPR holds")
     add = parser.add_argument_group("what is judged").add_argument
-    add("--target", metavar="RELEASE", type=_release, required=True, help="the release: 4.0, 3.9, 2.8.1 ...")
+    add(
+        "--target",
+        metavar="RELEASE",
+        type=as_argument(resolve),
+        required=True,
+        help="the release: 4.0, 3.9, 2.8.1 ...",
+    )
     add("--fail-on", choices=tuple(_FAILING), default="breaks", help="exit with 1 (default: breaks)")
     add_allow_unread(add)
     add("--all", action="store_true", help="also list uses that continue to work")
     add_tables(parser, "uses", "software")
     return parser
-
-
-def _release(text: str) -> str:
-    try:
-        return resolve(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
 
 
 def _exit_code(facts: dict[str, Any], options: Namespace, reading: int, dissection: Dissection) -> int:

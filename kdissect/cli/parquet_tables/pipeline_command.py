@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
+from kdissect.cli.options.argument_types import as_argument
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
@@ -14,7 +15,7 @@ from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
 from kdissect.cli.parquet_tables.tables_command import add_partitions, add_table_directory, add_tables
 from kdissect.model.extras import are_installed, how_to_install
-from kdissect.pipeline.sink.alert_targets import Target, target_of
+from kdissect.pipeline.sink.alert_targets import target_of
 
 # A stream lasts: whole days are directories, which `retain` deletes as a whole.
 BY_DAY = ("day", "broker")
@@ -88,16 +89,10 @@ def _size(text: str) -> int:
 
 def add_alerts(add: Callable[..., object]) -> None:
     """Add the option to a parser or group; `options.alert` are targets as `sink.alerts.Alerts` takes them."""
-    add("--alert", metavar="jsonl=FILE|webhook=URL", type=_target, action="append", default=[], help=(
+    target = as_argument(target_of)
+    add("--alert", metavar="jsonl=FILE|webhook=URL", type=target, action="append", default=[], help=(
         "report each finding once: a line of JSON in FILE, or a list of them posted to URL (may be repeated)"
     ))  # fmt: skip
-
-
-def _target(text: str) -> Target:
-    try:
-        return target_of(text)
-    except ValueError as error:  # argparse would print the text, and with it what a URL has of a secret
-        raise ArgumentTypeError(str(error)) from None
 
 
 ACTIONS = {

@@ -1,9 +1,9 @@
 """`kdissect schema`: the grammar of messages, in the manner of Kafka's protocol guide."""
 
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 
 from kdissect.cli.options.api_names import api_of
+from kdissect.cli.options.argument_types import as_argument
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import add_output, writing
 from kdissect.cli.output import Output
@@ -17,7 +17,7 @@ def run(arguments: Sequence[str]) -> int:
         "schema",
         "Without arguments all APIs, with an API its versions and fields, with a version its grammar.",
     )
-    parser.add_argument("api", metavar="API", nargs="?", type=_api, help="name or key")
+    parser.add_argument("api", metavar="API", nargs="?", type=as_argument(api_of), help="name or key")
     parser.add_argument("version", metavar="VERSION", nargs="?", type=int)
     parser.add_argument("--request", action="store_true", help="the request only")
     parser.add_argument("--response", action="store_true", help="the response only")
@@ -43,10 +43,3 @@ def _grammars(api: Api, version: int, request: bool, response: bool) -> str:
     both = request == response
     messages = [api.request] * (request or both) + [api.response] * (response or both)
     return "\n\n".join(grammar.grammar(message, version) for message in messages)
-
-
-def _api(name: str) -> Api:
-    try:
-        return api_of(name)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None

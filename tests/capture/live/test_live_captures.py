@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,8 @@ from kdissect.capture.live import ring as ring_module
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.live_settings import LiveSettings, Ring
+from kdissect.capture.live.programs import FILE, Program
+from kdissect.capture.live.recorder import Recording
 from kdissect.capture.live.tapes import FollowedFile, Spool
 from kdissect.model.packets.packet import PlainPacket
 from tests.capture.live.fake_source import FakeSource, names_in, pieces_of
@@ -308,3 +311,22 @@ def test_lag_is_what_is_written_and_not_read(monkeypatch: pytest.MonkeyPatch) ->
     lag.read(5)
     assert lag.behind() == (0, 0.0)
     assert lag.most == (15, 3.0)
+
+
+def test_a_file_that_a_full_disk_took_at_once_ends_nothing(tmp_path: Path) -> None:
+    """The program names a file, and has removed it when this is read."""
+    there = tmp_path / "second.pcap"
+    there.touch()
+    said = f"{FILE}{tmp_path}/first.pcap\n{FILE}{there}\nready\n"
+    script = f"import sys; sys.stderr.write({said!r}); sys.stderr.flush(); sys.stdin.read()"
+    program = Program("fake", lambda _: [sys.executable, "-c", script], "ready", ends_with_stdin=True)
+    opened: list[FollowedFile] = []
+    settings = LiveSettings(ring=Ring(bytes=1, total_bytes=9))
+    recording = Recording(program, settings, Lag(), opened.append, list, list)
+    recording.start()
+    recording.stop()
+    recording.join()
+    assert [(Path(file.path).name, file.is_removed) for file in opened] == [
+        ("first.pcap", True), ("second.pcap", False),
+    ]  # fmt: skip
+    assert (recording.paths, recording.trouble) == ([str(there)], "")

@@ -14,6 +14,7 @@ from kdissect.capture.live.live_settings import (
 )
 from kdissect.capture.whole_file import is_special
 from kdissect.cli.diagnostics import OK, UNREADABLE, say
+from kdissect.cli.options.argument_types import count
 from kdissect.cli.standard_streams import print_text
 from kdissect.model.version import __version__
 from kdissect.report.printable import printable
@@ -51,7 +52,7 @@ def add_live(parser: ArgumentParser, writes: bool = True) -> None:
         help="the program or API that captures (default: auto, the best that works)",
     )
     add("--promiscuous", action="store_true", help="also packets for other machines")
-    add("--snaplen", metavar="N", type=_count, default=SNAPLEN, help="bytes to capture of a packet")
+    add("--snaplen", metavar="N", type=count, default=SNAPLEN, help="bytes to capture of a packet")
     add("--buffer-size", metavar="MIB", type=_buffer, default=BUFFER_MIB, help=(
         f"buffer of the kernel (default: {BUFFER_MIB} MiB)"
     ))  # fmt: skip
@@ -61,7 +62,7 @@ def add_live(parser: ArgumentParser, writes: bool = True) -> None:
         return
     add("--rotate-size", metavar="SIZE", type=byte_size, default=0, help="with -w: next file after 100MB ...")
     add("--rotate-time", metavar="TIME", type=time_span, default=0.0, help="with -w: next file after 10m ...")
-    add("--keep", metavar="N", type=_count, default=0, help="with both: remove all but the last N files")
+    add("--keep", metavar="N", type=count, default=0, help="with both: remove all but the last N files")
 
 
 def settings_of(parser: ArgumentParser | None, options: Namespace) -> LiveSettings:
@@ -125,14 +126,8 @@ class _ListInterfaces(Action):
         raise SystemExit(OK)
 
 
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is no number above 0")
-    return min(int(text), 0x7FFFFFFF)
-
-
 def _buffer(text: str) -> int:
-    number = _count(text)
+    number = count(text)
     if number > _MAX_BUFFER_MIB:
         raise ArgumentTypeError(f"at most {_MAX_BUFFER_MIB} MiB")
     return number
