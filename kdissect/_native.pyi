@@ -727,12 +727,12 @@ class FetchPositions:
         goes_back: _GoesBack | None,
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
-    # Client, topic, partition; offset and time asked for, offset behind records, high watermark. Then group,
-    # topic, partition and offset of commits; groups, each with the broker.
+    # Client, topic, partition; offset and time asked for, offset behind records, high watermark, whether the
+    # offset is lost. Then group, topic, partition and offset of commits; groups, each with the broker.
     def take(
         self,
     ) -> tuple[
-        list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None]],
+        list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None, bool]],
         list[tuple[int, int, int, int]],
         list[tuple[int, str | bytes]],
     ]: ...
@@ -869,11 +869,16 @@ class ProducedBatches:
     # A connection and an ordinal; whether that was due, and went by.
     def pass_by(self, connection: int, ordinal: int, due_of: _DueOf) -> bool: ...
     # Then clients with batches without an id; topics as connections name them; how far partitions were
-    # written without an id: topic, partition, the offset behind the last one, when its response came.
+    # written without an id: topic, partition, the offset behind the last one, when its response came;
+    # connections with Produces of a request log.
     def take(
         self,
     ) -> tuple[
-        _Due, list[tuple[int, int]], list[tuple[int, str | bytes]], list[tuple[int, int, int, int]]
+        _Due,
+        list[tuple[int, int]],
+        list[tuple[int, str | bytes]],
+        list[tuple[int, int, int, int]],
+        list[int],
     ]: ...
 
 # Rows that rules and histories have nothing to say of

@@ -1,8 +1,12 @@
-"""Request logs against the packets of the same time, of six clients and of TLS (`captures.logged`)."""
+"""Request logs against the packets of the same time, of six clients and of TLS (`captures.logged`).
+
+The environment variable `KDISSECT_LOGGED` names a folder with other recordings.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,7 @@ from kdissect.history import api_keys as apis
 from tests.capture.log_rows import NOT_LOGGED, USES, Key, Row, by_key, differences, rows
 from tests.support.console import CAPTURES
 
-RECORDED = CAPTURES / "logged" / "recorded"
+RECORDED = Path(os.environ.get("KDISSECT_LOGGED") or CAPTURES / "logged" / "recorded")
 SECURE = "kafka44-sasl-ssl"
 NAMES = ("kafka28", "kafka39", "kafka44", SECURE)
 TEXTS = ("kafka24", "kafka27")

@@ -33,9 +33,10 @@ Partition = tuple[str, int]
 """Topic as `transfers.topic_key` has it, and partition."""
 Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 """By topic, by name or id, the partitions, each with its offset."""
-Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None]
+Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None, bool]
 """A client's Fetches: the requested offset with its time, the offset after records that came since then, and
-the high watermark. None for a value without news.
+the high watermark. None for a value without news. Then whether the offset is lost: a request log omits the
+records.
 """
 Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
@@ -139,22 +140,27 @@ class Positions:
 
     def _put_all(self, taken: Taken) -> None:
         learned, committed = taken
-        for client, partition, asked, behind, high_watermark in learned:
-            self._learn(client, partition, asked, behind, high_watermark)
+        for client, partition, *news in learned:
+            self._learn(client, partition, *news)
         for capture_set, group, partition, offset in committed:
             self._commits.put((capture_set, group, partition), offset)
 
     def _learn(
         self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
-        high_watermark: int | None,
+        high_watermark: int | None, is_lost: bool = False,
     ) -> None:  # fmt: skip
-        """Note the requested offset and its time, the one after received records, and the high watermark."""
+        """Note the requested offset and its time, the one after received records, and the high watermark.
+
+        The offset `is_lost` after records that are not known.
+        """
         # Hot, once for each partition of a Fetch.
         key = client, partition
         offset, known_watermark, time_ns = self._positions.peek(key) or _NOWHERE  # `put` counts as its use
         if asked is not None:
             offset, time_ns = asked
-        if behind is not None and behind > (offset or 0):
+        if is_lost:
+            offset = None
+        elif behind is not None and behind > (offset or 0):
             offset = behind
         watermark = known_watermark if high_watermark is None else high_watermark
         self._positions.put(key, Position(offset, watermark, time_ns))
@@ -206,8 +212,7 @@ class Positions:
         for field, size in logged_records(view.exchange):
             if size != 0 and field.partition is not None:  # how far they go is not known
                 name = topic_key(self._names, view.info, field.topic_id or field.topic or "")
-                found = self._positions.get((client, (name, field.partition))) or _NOWHERE
-                self._positions.put((client, (name, field.partition)), found._replace(fetch_offset=None))
+                self._learn(client, (name, field.partition), None, None, None, is_lost=True)
 
     def _behind(self, view: ExchangeView) -> dict[Any, int]:
         """Return the offsets after the records in an answer."""
@@ -298,8 +303,8 @@ class _FetchPositions:
         names = [named.identity for named in numbers.topics]
         positions, commits, groups = self._fetches.take()
         learned = [
-            (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark)
-            for client, topic, partition, asked, behind, high_watermark in positions
+            (numbers.clients[client][1], (names[topic], partition), *news)
+            for client, topic, partition, *news in positions
         ]
         keys = [(numbers.scope_of(broker), text_of(group)) for broker, group in groups]
         committed = [

@@ -27,7 +27,8 @@ class ProducedBatches:
     """Counter for `ProducerTraffic` of Produces without facts for a state machine.
 
     Producers and partitions are entries of the machine. Python code adds new ones. `count` takes the number
-    of batches without a producer id of a client, `written` their offsets, `know` each new connection.
+    of batches without a producer id of a client, `written` their offsets, `know` each new connection. `logged`
+    receives the scopes with Produces of a request log.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class ProducedBatches:
         count: Callable[[str | None, int], None],
         know: Callable[[ConnectionInfo], None],
         written: WrittenOffsets,
+        logged: set[str],
     ) -> None:
         self._names = names
         self._count = count
         self._know = know
         self._written = written
+        self._logged = logged
         self._connections = Connections(history)
         self._sequences = LentSequences(history.producers, self._connections)
         self._batches = native.ProducedBatches(self._sequences.rows)
@@ -90,12 +93,13 @@ class ProducedBatches:
         if not self._is_counting:
             return
         self._is_counting = False
-        due, without_id, topics, written = self._batches.take()
+        due, without_id, topics, written, logged = self._batches.take()
         self._connections.pass_to(due)
         for number, partition, end, time_ns in written:
             connection, topic = topics[number]
             where = self._connections.infos[connection].scope, topic, partition
             self._written.add(where, Written(end, time_ns))
+        self._logged.update(self._connections.infos[number].scope for number in logged)
         client_ids = self._sequences.client_ids
         for client, count in without_id:
             self._count(client_ids[client], count)

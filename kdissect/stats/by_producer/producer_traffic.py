@@ -106,7 +106,7 @@ class ProducerTraffic:
         """
         if self._batches is None:
             self._batches = ProducedBatches(
-                self.history, self._names, self._add_without_id, self._know, self.written
+                self.history, self._names, self._add_without_id, self._know, self.written, self.logged
             )
         return self._batches.count_block(block, start)
 

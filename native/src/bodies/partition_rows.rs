@@ -24,8 +24,6 @@ const MOST_KEPT: usize = 256;
 
 /// Number of readers created so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
-/// The number of none, of a frame whose partitions are Python's.
-const WITHHELD: u64 = u64::MAX;
 
 /// Purpose of a field.
 #[derive(Clone, Copy, PartialEq)]
@@ -68,8 +66,10 @@ pub struct Row {
     pub topic: usize,
     pub partition: i64,
     pub values: [i64; MOST_VALUES],
-    /// Where its records stand; None for null.
+    /// Where its records stand; None for null, and in a line of a request log.
     pub records: Option<Range<usize>>,
+    /// The size of the records that a request log omits, 0 if it is not known. None without such records.
+    pub omitted: Option<i64>,
     /// The current leader and its epoch, if the body names them.
     pub leader: Option<(i64, i64)>,
 }
@@ -102,7 +102,11 @@ pub struct Found {
 
 /// Result of the first reader of a body, by the reader's number. Several read the same one.
 #[derive(Default)]
-pub struct ReadOnce(OnceLock<Box<(u64, Read)>>);
+pub struct ReadOnce {
+    first: OnceLock<Box<(u64, Read)>>,
+    /// Whether the body was built from a line of a request log.
+    is_of_line: bool,
+}
 
 enum Read {
     Found(Found),
@@ -203,21 +207,20 @@ impl Body<'_> {
 
     /// Whether a row has records.
     pub fn has_records(&self) -> bool {
-        self.rows.iter().any(|row| row.records.as_ref().is_some_and(|at| !at.is_empty()))
+        let has = |row: &Row| row.omitted.is_some() || row.records.as_ref().is_some_and(|at| !at.is_empty());
+        self.rows.iter().any(has)
     }
 }
 
 impl ReadOnce {
-    /// That of a frame whose partitions are Python's.
-    pub fn withheld() -> ReadOnce {
-        let once = ReadOnce::default();
-        once.keep(WITHHELD, Read::IsPythons);
-        once
+    /// That of a body that was built from a line of a request log.
+    pub fn of_line() -> ReadOnce {
+        ReadOnce { is_of_line: true, ..ReadOnce::default() }
     }
 
     /// Store the first result, and return its contents, if it has some.
     fn keep(&self, reader: u64, read: Read) -> Option<&Found> {
-        self.0.get_or_init(|| Box::new((reader, read))).1.found()
+        self.first.get_or_init(|| Box::new((reader, read))).1.found()
     }
 }
 
@@ -235,6 +238,14 @@ impl Found {
     pub fn with_records(&self) -> impl Iterator<Item = (&Row, Range<usize>, Option<&TopicAt>)> {
         let of = |row: &'_ Row| row.records.clone();
         self.rows.iter().filter_map(move |row| Some((row, of(row)?, self.topics.get(row.topic))))
+    }
+
+    /// Have the sizes of records in place of their placeholders (`kdissect.decoders.logged_bodies.placeholder`).
+    fn omit_records(&mut self, data: &[u8]) {
+        for row in &mut self.rows {
+            let placeholder = row.records.take().and_then(|at| data.get(at)?.try_into().ok());
+            row.omitted = placeholder.map(i64::from_be_bytes);
+        }
     }
 
     /// Without what was found, with its memory.
@@ -325,8 +336,7 @@ impl PartitionRows {
 
     /// Reads a body like `read`, but reuses the earlier result in `once`.
     pub fn read_once<'a>(&self, once: &'a ReadOnce, data: &'a [u8], offset: usize) -> Option<Body<'a>> {
-        match once.0.get() {
-            Some(known) if known.0 == WITHHELD => return None,
+        match once.first.get() {
             Some(known) if known.0 == self.number => match &known.1 {
                 Read::Found(found) => return found.body(data),
                 Read::IsPythons => return None,
@@ -334,7 +344,7 @@ impl PartitionRows {
             },
             Some(_) => {}
             None => {
-                let Some(found) = self.find(data, offset, Found::default()) else {
+                let Some(found) = self.found(once, data, offset) else {
                     once.keep(self.number, Read::IsPythons);
                     return None;
                 };
@@ -345,15 +355,23 @@ impl PartitionRows {
                 return found.into_body(data);
             }
         }
-        self.read(data, offset)
+        self.found(once, data, offset)?.into_body(data)
+    }
+
+    fn found(&self, once: &ReadOnce, data: &[u8], offset: usize) -> Option<Found> {
+        let mut found = self.find(data, offset, Found::default())?;
+        if once.is_of_line {
+            found.omit_records(data);
+        }
+        Some(found)
     }
 
     /// The stored contents of such a body; None without them.
     pub fn found_once<'a>(&self, once: &'a ReadOnce, data: &[u8], offset: usize) -> Option<&'a Found> {
-        if once.0.get().is_none() {
+        if once.first.get().is_none() {
             self.read_once(once, data, offset)?;
         }
-        once.0.get().filter(|known| known.0 == self.number)?.1.found()
+        once.first.get().filter(|known| known.0 == self.number)?.1.found()
     }
 
     /// The contents of such a body, in the memory of `room`, which is empty.

@@ -40,9 +40,9 @@ impl Content {
         Content { data, body, span, line: None, read: ReadOnce::default() }
     }
 
-    /// A frame that was built from a line of a request log. It has no records, so that its partitions are Python's.
+    /// A frame that was built from a line of a request log, which has the sizes of records alone.
     pub fn of_line(data: Py<PyBytes>, body: usize, span: Span, line: Py<PyBytes>) -> Content {
-        Content { data, body, span, line: Some(line), read: ReadOnce::withheld() }
+        Content { data, body, span, line: Some(line), read: ReadOnce::of_line() }
     }
 
     fn kept(&self, py: Python<'_>) -> Content {
@@ -61,13 +61,6 @@ impl Content {
     /// Its partitions; None if it is Python's.
     pub fn partitions<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
         rows.read_once(&self.read, self.data.as_bytes(py), self.body)
-    }
-
-    /// The partitions of one that was built from a line, whose records are missing.
-    pub fn partitions_of_line<'a>(&'a self, py: Python<'a>, rows: &PartitionRows) -> Option<Body<'a>> {
-        let mut body = rows.read(self.data.as_bytes(py), self.body)?;
-        body.rows.to_mut().iter_mut().for_each(|row| row.records = None);
-        Some(body)
     }
 
     /// The bytes after the header.

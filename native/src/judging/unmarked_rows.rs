@@ -650,14 +650,9 @@ fn latency(row: &Row) -> Option<i64> {
 fn read<'a>(py: Python<'a>, plan: &Plan, row: &'a Row) -> Option<Option<Reading<'a>>> {
     let Some((ask, answer)) = &plan.rows else { return Some(None) };
     let is_produce = plan.produces.is_some() || plan.carriage.as_ref().is_some_and(|row| row.0);
-    let partitions = |content: &'a Content, rows: &PartitionRows| match content.line {
-        Some(_) if is_produce => None,
-        Some(_) => content.partitions_of_line(py, rows),
-        None => content.partitions(py, rows),
-    };
-    let asked = partitions(&row.request.content, ask.get())?;
+    let asked = row.request.content.partitions(py, ask.get())?;
     let answered = match &row.response {
-        Some(content) => Some(partitions(content, answer.get())?),
+        Some(content) => Some(content.partitions(py, answer.get())?),
         None => None,
     };
     let batches = match (&answered, is_produce) {

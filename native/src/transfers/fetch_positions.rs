@@ -27,6 +27,8 @@ struct Position {
     /// The highest offset behind records that an answer brought since then.
     behind: Option<i64>,
     high_watermark: Option<i64>,
+    /// Whether records came since then that a request log omits, so that their end is not known.
+    is_lost: bool,
     /// The positions in the order in which they were touched last.
     touched: u64,
 }
@@ -43,8 +45,8 @@ struct Commit {
 }
 
 /// Client, topic and partition, then the requested offset and time, the offset after the records,
-/// the high watermark.
-type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>);
+/// the high watermark, and whether the position is lost.
+type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>, bool);
 /// Positions, and group, topic, partition and offset of commits, each in the order in which they
 /// came last. Groups by number.
 type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
@@ -129,7 +131,9 @@ impl FetchPositions {
         positions.sort_unstable_by_key(|position| position.touched);
         let mut commits = self.commits.take();
         commits.sort_unstable_by_key(|commit| commit.touched);
-        let told = |of: Position| (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark);
+        let told = |of: Position| {
+            (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark, of.is_lost)
+        };
         (
             positions.into_iter().map(told).collect(),
             commits.into_iter().map(|of| (of.group, of.topic, of.partition, of.offset)).collect(),
@@ -258,7 +262,8 @@ impl FetchPositions {
         // From here on everything is learned.
         for row in asked.rows.iter() {
             let position = self.position(client, *named.get(row.topic)?, row.partition);
-            (position.asked, position.behind) = (Some((row.values[0], sent_ns)), None);
+            position.asked = Some((row.values[0], sent_ns));
+            (position.behind, position.is_lost) = (None, false);
         }
         for (row, behind) in answered.rows.iter().zip(ends) {
             let [error, high_watermark, _] = row.values;
@@ -269,14 +274,17 @@ impl FetchPositions {
             position.high_watermark = Some(high_watermark);
             position.behind = position.behind.max(behind);
         }
+        for row in answered.rows.iter().filter(|row| row.omitted.is_some()) {
+            self.position(client, *answering.get(row.topic)?, row.partition).is_lost = true;
+        }
         Some(())
     }
 
     fn position(&mut self, client: u32, topic: u32, partition: i64) -> &mut Position {
         self.touches += 1;
         let touched = self.touches;
-        let (asked, behind, high_watermark) = (None, None, None);
-        let made = Position { client, topic, partition, asked, behind, high_watermark, touched };
+        let (asked, behind, high_watermark, is_lost) = (None, None, None, false);
+        let made = Position { client, topic, partition, asked, behind, high_watermark, is_lost, touched };
         let place = self.positions.place((client, topic, partition), || made);
         let position = &mut self.positions.found[place];
         position.touched = touched;

@@ -1,6 +1,8 @@
 //! `kdissect.stats.by_producer.producer_traffic`: Produces without facts to report
 //! (`history.producing.producers.Producers.passes`), counted by client, producer and partition.
 
+use std::collections::BTreeSet;
+
 use pyo3::prelude::*;
 
 use super::block::{self, Counts, Known, Part};
@@ -22,9 +24,9 @@ const ALL_IN_SYNC: i64 = -1;
 const MOST_HELD: usize = 1 << 14;
 
 /// Connections with the next ordinal, clients with their batches without an id, in the order in
-/// which they came, topics as connections name them, by number, and the written offsets of
-/// partitions without an id.
-type Taken = (Vec<(u32, i64)>, Vec<(u32, i64)>, Vec<Named>, Vec<Written>);
+/// which they came, topics as connections name them, by number, the written offsets of partitions
+/// without an id, and connections whose Produces come from a request log, which has no batches.
+type Taken = (Vec<(u32, i64)>, Vec<(u32, i64)>, Vec<Named>, Vec<Written>, Vec<u32>);
 
 /// Topic by number, partition, the offset after the last one that a response confirms, and the time
 /// of that response.
@@ -40,6 +42,7 @@ pub struct ProducedBatches {
     without_id: ByKey<u32, (u32, i64)>,
     topics: Topics,
     written: ByKey<(u32, i64), Written>,
+    logged: BTreeSet<u32>,
     known: Known,
 }
 
@@ -53,6 +56,7 @@ impl ProducedBatches {
             without_id: ByKey::default(),
             topics: Topics::default(),
             written: ByKey::default(),
+            logged: BTreeSet::new(),
             known: Known::default(),
         }
     }
@@ -88,7 +92,8 @@ impl ProducedBatches {
         self.known.forget_senders();
         let topics = self.topics.take_new(py);
         self.topics.clear();
-        (self.connections.take(), self.without_id.take(), topics, self.written.take())
+        let logged = std::mem::take(&mut self.logged).into_iter().collect();
+        (self.connections.take(), self.without_id.take(), topics, self.written.take(), logged)
     }
 }
 
@@ -189,6 +194,9 @@ impl Counts for Counting<'_, '_> {
         let of = &mut *self.batches;
         let place = of.without_id.place(client, || (client, 0));
         of.without_id.found[place].1 += without_id as i64;
+        if row.is_logged() {
+            of.logged.insert(connection);
+        }
         of.connections.pass(connection);
         let held = self.sequences.held() + of.without_id.found.len() + of.written.found.len();
         Ok(if held > MOST_HELD { COUNTED | ENOUGH } else { COUNTED })

@@ -137,7 +137,7 @@ impl TopicSums {
         response: Option<Place<'_>>,
     ) -> u8 {
         let role = if writes { WRITE } else { READ };
-        self.parts((user, broker), (role, false), part(&request), response.as_ref().map(part))
+        self.parts((user, broker), role, part(&request), response.as_ref().map(part))
     }
 
     /// The same with the exchanges of a block, from one on (`block::count`). `take_again` is called
@@ -237,7 +237,7 @@ impl Counts for Counting<'_, '_> {
         }
         let Some(((asked, answered), answer)) = fetched else { return Ok(COUNTED) };
         let request = part_of(py, asked.get(), &row.request.content);
-        Ok(self.sums.parts(who, (SHARE, false), request, Some(part_of(py, answered.get(), answer))))
+        Ok(self.sums.parts(who, SHARE, request, Some(part_of(py, answered.get(), answer))))
     }
 
     fn count(
@@ -248,13 +248,7 @@ impl Counts for Counting<'_, '_> {
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
         let role = if row.request.kind.api_key == PRODUCE { WRITE } else { READ };
-        if !row.is_logged() {
-            return Ok(self.sums.parts(who, (role, false), request, response));
-        }
-        // Who reads records does not get the partitions of a line. Here their sizes are read.
-        let (rows, data, at, _) = request;
-        let response = response.map(|(rows, data, at, _)| (rows, data, at, None));
-        Ok(self.sums.parts(who, (role, true), (rows, data, at, None), response))
+        Ok(self.sums.parts(who, role, request, response))
     }
 }
 
@@ -262,15 +256,15 @@ impl TopicSums {
     fn parts(
         &mut self,
         (user, broker): (u32, u32),
-        of: (u8, bool),
+        role: u8,
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> u8 {
         let Some((frame, asked)) = read(request) else { return LEFT };
         let done = match response {
-            None => self.exchange(user, broker, of, (frame, &asked), None),
+            None => self.exchange(user, broker, role, (frame, &asked), None),
             Some(response) => read(response).and_then(|(back, answered)| {
-                self.exchange(user, broker, of, (frame, &asked), Some((back, &answered)))
+                self.exchange(user, broker, role, (frame, &asked), Some((back, &answered)))
             }),
         };
         match done {
@@ -287,7 +281,7 @@ impl TopicSums {
         &mut self,
         user: u32,
         broker: u32,
-        (role, is_logged): (u8, bool),
+        role: u8,
         (asked_in, asked): (&[u8], &Body<'_>),
         answer: Option<(&[u8], &Body<'_>)>,
     ) -> Option<()> {
@@ -306,7 +300,7 @@ impl TopicSums {
             true => (&asked.rows, &named, asked_in),
             false => (&answered.rows, &answering, answered_in),
         };
-        let fields = self.fields(rows, numbers, data, is_logged)?;
+        let fields = self.fields(rows, numbers, data)?;
 
         // From here on everything is counted.
         let mut uses: Vec<(u32, usize)> = Vec::with_capacity(named.len());
@@ -370,27 +364,19 @@ impl TopicSums {
     }
 
     /// The records fields with their batches. None if one has other bytes.
-    fn fields(
-        &mut self,
-        rows: &[PartitionRow],
-        topics: &[u32],
-        data: &[u8],
-        is_logged: bool,
-    ) -> Option<Vec<Field>> {
+    fn fields(&mut self, rows: &[PartitionRow], topics: &[u32], data: &[u8]) -> Option<Vec<Field>> {
         let mut found = Vec::new();
         for row in rows {
-            let Some(records) = row.records.clone() else { continue };
-            let content = if is_logged {
-                match data.get(records)?.try_into() {
-                    Ok(size) => Records::OfLine(i64::from_be_bytes(size)),
-                    Err(_) => continue, // there are none
+            let content = match (row.omitted, row.records.clone()) {
+                (Some(size), _) => Records::OfLine(size),
+                (None, None) => continue,
+                (None, Some(records)) => {
+                    let batches = batches(data, records)?;
+                    if batches.iter().any(|batch| batch.count < 0) {
+                        return None;
+                    }
+                    Records::Batches(batches)
                 }
-            } else {
-                let batches = batches(data, records)?;
-                if batches.iter().any(|batch| batch.count < 0) {
-                    return None;
-                }
-                Records::Batches(batches)
             };
             let partition = self.partition(*topics.get(row.topic)?, row.partition);
             found.push(Field { use_place: 0, partition, content });
