@@ -32,6 +32,9 @@ _RENAMED = {
     "producerid": ("v3andbelowproducerid",),
     "producerepoch": ("v3andbelowproducerepoch",),
     "topics": ("v3andbelowtopics",),
+    "name": ("topicname", "resourcename"),  # AlterIsr, 2.8; ListClientMetricsResources up to 4.0
+    "currentisrversion": ("partitionepoch",),  # AlterIsr
+    "clientmetricsresources": ("configresources",),
     "results": ("resultsbytopicv3andbelow", "resultsbypartition"),
     "errorcode": ("partitionerrorcode",),
     "generationid": ("generationidormemberepoch",),  # OffsetCommit up to 3.4, TxnOffsetCommit up to 4.2

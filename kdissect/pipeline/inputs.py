@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.compression import Compression
-from kdissect.capture.files import open_captures
+from kdissect.capture.files import CaptureSet, open_captures
 from kdissect.capture.filesystems import absolute
 from kdissect.capture.objects import source_of
 from kdissect.model.errors import CaptureError
@@ -13,6 +13,8 @@ from kdissect.model.wording import path_text
 
 # The error of an input that is a stream.
 IS_STREAM = "a stream is read by one process: give files"
+# That of a request log next to packets.
+IS_JOINED = "one process joins a request log with packets: use --engine local, or name the log alone"
 # Bytes of small files that one task reads: a task costs Spark some 10 ms, and a core reads 100 MB a second.
 TASK_BYTES = 64 << 20
 
@@ -61,14 +63,16 @@ def find(paths: Sequence[str], recursive: bool = False) -> Inputs:
     captures = open_captures(list(paths), recursive=recursive)
     names = sorted({file.capture_set for file in captures.files})
     numbers = {name: number for number, name in enumerate(names)}
-    return Inputs(tuple(_inputs(captures.files, numbers)), tuple(names))
+    return Inputs(tuple(_inputs(captures, numbers)), tuple(names))
 
 
-def _inputs(files: Sequence[CaptureFile], numbers: dict[str, int]) -> Iterable[Input]:
-    for file in files:
+def _inputs(captures: CaptureSet, numbers: dict[str, int]) -> Iterable[Input]:
+    for file in captures.files:
         error = None if file.error is None else file.error.why
         if file.is_stream:
             error = IS_STREAM
+        if file in captures.joined_logs:
+            error = IS_JOINED
         name = path_text(file.path)
         capture_set = file.capture_set
         number, path = numbers[capture_set], absolute(file.path)

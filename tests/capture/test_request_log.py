@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from kdissect.model.packets.logged import Logged
 from kdissect.model.packets.packet import is_before, line_ref, packet_ref, span_text
 from kdissect.model.packets.process import LocalEnd, Process, as_segment, local_end_of
 from kdissect.schema.protocol_messages import request_message, response_message
+from kdissect.session.exchange import State
 from kdissect.stats.traffic import Tally
 from tests.capture.log_rows import NOT_LOGGED, USES, by_key, differences, rows
 from tests.support.console import CAPTURES
@@ -325,6 +328,47 @@ def test_names_of_earlier_releases() -> None:
     assert request is not None
     with pytest.raises(UnreadableBodyError, match="missing"):
         logged_body(request, 1, {})
+
+
+@pytest.mark.parametrize(
+    ("api_key", "body"),
+    [
+        (56, {"throttleTimeMs": 0, "errorCode": 0, "topics": [{"name": "t", "partitions": [
+            {"partitionIndex": 0, "errorCode": 0, "leaderId": 1, "leaderEpoch": 2, "isr": [1],
+             "currentIsrVersion": 3}]}]}),
+        (74, {"throttleTimeMs": 0, "errorCode": 0, "clientMetricsResources": [{"name": "metrics"}]}),
+    ],
+)  # fmt: skip
+def test_messages_with_another_name_in_earlier_releases(api_key: int, body: Any) -> None:
+    """AlterIsr of Kafka 2.8 is AlterPartition, ListClientMetricsResources up to 4.0 is ListConfigResources."""
+    message = response_message(api_key)
+    assert message is not None
+    assert logged_body(message, 0, body)
+
+
+def test_lines_that_python_reads_are_of_their_connection_alone(tmp_path: Path) -> None:
+    """The clients come again with the same ports: the native engine hands their first lines to Python."""
+    log = CAPTURES / "logged" / "recorded" / "kafka44.requests.log.gz"
+    text = gzip.decompress(log.read_bytes()).decode()
+    again = tmp_path / "again.log"
+    again.write_text("".join(_later(text, turn) for turn in range(3)))
+    counts = []
+    for path in (log, again):
+        dissection = Dissection(str(path))
+        exchanges = list(dissection)
+        assert {exchange.state for exchange in exchanges} == {State.COMPLETE, State.NO_RESPONSE_EXPECTED}
+        counts.append((len(exchanges), len({exchange.connection.id for exchange in exchanges})))
+    assert counts[1] == (3 * counts[0][0], counts[0][1])
+
+
+def _later(text: str, turn: int) -> str:
+    """Return a log with higher correlation ids, 70 s later for each turn."""
+
+    def time_of(found: re.Match[str]) -> str:
+        return f"[{str(datetime.fromisoformat(found[1]) + timedelta(seconds=70 * turn))[:23]}"
+
+    text = re.sub(r"(?m)^\[([^]]+)", time_of, text)
+    return re.sub(r'(?<="correlationId":)\d+', lambda found: str(int(found[0]) + 20_000 * turn), text)
 
 
 def test_facts_of_a_line_travel_with_packets() -> None:

@@ -13,6 +13,8 @@ import pytest
 from kdissect.capture.formats.request_log import RequestLogParser
 from kdissect.model.packets.commented import taken_apart
 from kdissect.model.packets.logged import Logged
+from kdissect.schema.protocol_messages import all_apis
+from kdissect.schema.types import Array, Message, Primitive, Struct, Type
 from tests.support.console import CAPTURES
 
 LOGS = sorted([*CAPTURES.glob("*.requests.log.gz"), *CAPTURES.glob("logged/recorded/*.log.gz")])
@@ -87,6 +89,53 @@ def test_each_line_is_equal(native: Any) -> None:
     assert sum(map(compare, lines)) > 0.9 * len(lines) > 100
     whole = b"".join(lines)
     assert Read(whole, is_native=True).found == Read(whole, is_native=False).found
+
+
+FILLED: dict[Primitive, Any] = {
+    Primitive.BOOL: True, Primitive.FLOAT64: 0.5, Primitive.STRING: "text", Primitive.BYTES: "AAAA",
+    Primitive.UUID: "A" * 22,
+}  # fmt: skip
+
+
+def filled(of: Type, version: int) -> Any:
+    """Return a value as a log has it, with a value in every field."""
+    if isinstance(of, Array):
+        return [filled(of.element, version)] * 2
+    if not isinstance(of, Struct):
+        return FILLED.get(of, 1)
+    made = {}
+    for field in of.fields:
+        name = field.official_name[:1].lower() + field.official_name[1:]
+        if version not in field.versions:
+            continue
+        if field.type is Primitive.RECORDS:
+            made[f"{name}SizeInBytes"] = 9
+        else:
+            made[name] = filled(field.type, version)
+    return made
+
+
+def test_each_version_of_each_message_is_equal(native: Any) -> None:
+    (row, *_), kinds, by_native = rows(), 0, 0
+    for api in all_apis():
+        for version in api.versions:
+            header = {"requestApiKey": api.key, "requestApiVersion": version, "correlationId": 7}
+            messages: dict[str, Message] = {"request": api.request, "response": api.response}
+            bodies = {side: filled(message.root, version) for side, message in messages.items()}
+            by_native += compare(line_of(row | {"requestHeader": header | {"clientId": "x"}} | bodies))
+            kinds += 1
+    assert by_native > 0.98 * kinds > 300
+
+
+def test_a_request_header_without_a_client_id(native: Any) -> None:
+    """Only ControlledShutdown v0 has none."""
+    row = next(rows())
+    for key, version, expected in ((7, 0, 1), (7, 1, 0)):
+        header = {"requestApiKey": key, "requestApiVersion": version, "correlationId": 7}
+        bodies = {"request": {"brokerId": 1}, "response": {"errorCode": 0, "remainingPartitions": []}}
+        line = line_of(row | {"requestHeader": header} | bodies)
+        assert compare(line) == expected
+        assert len(Read(line, is_native=True).found[0]) == 2 * expected
 
 
 def test_lines_in_pieces_are_equal(native: Any) -> None:

@@ -15,7 +15,7 @@ from kdissect.cli import main
 from kdissect.cli.parquet_tables import pipeline_run
 from kdissect.cli.parquet_tables.pipeline_run import AUTO_BYTES, takes_local_engine
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.pipeline.inputs import Inputs, find
+from kdissect.pipeline.inputs import IS_JOINED, Inputs, find
 from kdissect.pipeline.spark_session import LOCAL
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_run
@@ -77,6 +77,14 @@ def test_who_makes_the_tables(given: dict[str, Any], size: int | None, *, is_loc
 def test_an_input_that_is_not_there_needs_no_spark_and_a_stream_is_left_to_it(tmp_path: Path) -> None:
     assert takes_local_engine(options(), inputs(None, "no such file"))
     assert not takes_local_engine(options(), inputs(None, pipeline_run.IS_STREAM))
+
+
+def test_a_request_log_next_to_packets_is_left_to_one_process(tmp_path: Path) -> None:
+    log, packets = (CHECKOUT / "captures" / f"kafka39_java_admin.{end}" for end in ("requests.log.gz", "pcapng"))
+    found = find([str(log), str(packets)])
+    assert {file.path: file.error for file in found.files} == {str(log): IS_JOINED, str(packets): None}
+    assert takes_local_engine(options(), found)
+    assert [file.error for file in find([str(log)]).files] == [None]
 
 
 def test_options_of_spark_do_not_go_with_the_local_engine(

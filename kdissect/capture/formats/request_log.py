@@ -33,6 +33,7 @@ from kdissect.capture.formats.text_lines import (
 )
 from kdissect.decoders.encoder import encode_request_header, encode_response_header
 from kdissect.decoders.logged_bodies import UnreadableBodyError, logged_body, native_body
+from kdissect.decoders.quirks import has_no_client_id
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.commented import LITTLE, OPT_COMMENT
@@ -239,7 +240,8 @@ class RequestLogParser(CaptureParser):
             if not isinstance(header, dict):
                 raise LineError("no request")
             key, version = header["requestApiKey"], header["requestApiVersion"]
-            correlation_id, client_id = header["correlationId"], header["clientId"]
+            correlation_id = header["correlationId"]
+            client_id = None if has_no_client_id(key, version) else header["clientId"]
             total_ms = row["totalTimeMs"]
             total_ns = _ns(total_ms)
             ends = ends_of(row["connection"])

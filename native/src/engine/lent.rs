@@ -140,6 +140,7 @@ impl Lent {
         (segment, line): (&Segment<'_>, &LineComment<'_>),
         work: &mut Work,
     ) -> PyResult<Turn> {
+        let notes = work.notes.len();
         if !self.line.as_mut().is_some_and(|known| known.go_on(py, line, &mut work.notes)) {
             return Ok(Turn::Unusual);
         }
@@ -147,7 +148,11 @@ impl Lent {
         let (mine, peer) = if direction == 0 { (first, second) } else { (second, first) };
         let next = |stream: &Stream, number: u32| u32::try_from(stream.next_seq).unwrap_or(number);
         let (seq, ack) = (next(&mine.stream, segment.seq), next(&peer.stream, segment.ack));
-        self.take_next(py, engine, direction, &Segment { seq, ack, ..*segment }, work)
+        let turn = self.take_next(py, engine, direction, &Segment { seq, ack, ..*segment }, work)?;
+        if matches!(turn, Turn::Unusual) {
+            work.notes.truncate(notes); // Python notes the line, and the next connection must not
+        }
+        Ok(turn)
     }
 
     /// Take a captured segment.

@@ -147,7 +147,8 @@ struct Line<'a> {
     row: &'a Json<'a>,
     kind: (i64, i64),
     id: i32,
-    client_id: Option<&'a str>,
+    /// None without the field, Some(None) for null.
+    client_id: Option<Option<&'a str>>,
     connection: &'a str,
     total_ns: i64,
     request: &'a Json<'a>,
@@ -157,9 +158,10 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn of(row: &'a Json<'a>) -> Option<Line<'a>> {
         let header = row.get("requestHeader")?;
-        let client_id = match header.get("clientId")? {
-            Json::Null => None,
-            client_id => Some(client_id.text()?),
+        let client_id = match header.get("clientId") {
+            None => None,
+            Some(Json::Null) => Some(None),
+            Some(client_id) => Some(Some(client_id.text()?)),
         };
         Some(Line {
             row,
@@ -181,7 +183,8 @@ impl<'a> Line<'a> {
         asked.extend(i16::try_from(self.kind.1).ok()?.to_be_bytes());
         asked.extend(self.id.to_be_bytes());
         match (self.client_id, behind.strip_prefix(&NULL)) {
-            (Some(client_id), Some(tags)) => {
+            (None, Some(_)) => return None, // its header has a client id
+            (Some(Some(client_id)), Some(tags)) => {
                 asked.extend(i16::try_from(client_id.len()).ok()?.to_be_bytes());
                 asked.extend(client_id.as_bytes());
                 asked.extend(tags);

@@ -84,8 +84,8 @@ impl Writer<'_> {
             Item::Size(size) => {
                 let content = size.to_be_bytes();
                 match size {
-                    ..0 => self.put_length(None, field, out)?,
-                    0 => self.put_length(Some(0), field, out)?,
+                    ..0 => self.put_length(None, field, false, out)?,
+                    0 => self.put_length(Some(0), field, false, out)?,
                     _ => self.put_content(&content, field, out)?,
                 }
                 return Some(());
@@ -99,14 +99,14 @@ impl Writer<'_> {
                 out.push(if is_tagged { 0 } else { 0xFF }); // quirks.is_null_marker
                 return Some(());
             }
-            return self.put_length(None, field, out);
+            return self.put_length(None, field, field.is_array, out);
         }
         if is_struct && field.nullable {
             out.push(1);
         }
         if field.is_array {
             let Json::List(list) = value else { return None };
-            self.put_length(Some(list.len()), field, out)?;
+            self.put_length(Some(list.len()), field, true, out)?;
             return list.iter().try_for_each(|element| self.put_value(field, element, out));
         }
         self.put_value(field, value, out)
@@ -122,24 +122,32 @@ impl Writer<'_> {
             (Kind::Uuid, Json::Text(text)) if text.len() == UUID => out.extend(decoded(text, true)?),
             (Kind::String, Json::Text(text)) => self.put_content(text.as_bytes(), field, out)?,
             (Kind::Bytes, Json::Text(text)) => self.put_content(&decoded(text, false)?, field, out)?,
-            (Kind::Records, Json::Text(text)) if text.is_empty() => self.put_length(Some(0), field, out)?,
+            (Kind::Records, Json::Text(text)) if text.is_empty() => {
+                self.put_length(Some(0), field, false, out)?;
+            }
             _ => return None,
         }
         Some(())
     }
 
     fn put_content(&self, content: &[u8], field: &Field, out: &mut Vec<u8>) -> Option<()> {
-        self.put_length(Some(content.len()), field, out)?;
+        self.put_length(Some(content.len()), field, false, out)?;
         out.extend(content);
         Some(())
     }
 
-    /// The length of a value, or None for null, which the field must allow.
-    fn put_length(&self, length: Option<usize>, field: &Field, out: &mut Vec<u8>) -> Option<()> {
+    /// The length of a list, or else of a single value. None for null, which the field must allow.
+    fn put_length(
+        &self,
+        length: Option<usize>,
+        field: &Field,
+        is_list: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         if length.is_none() && !field.nullable {
             return None;
         }
-        let is_short = !field.is_array && field.kind == Kind::String;
+        let is_short = !is_list && field.kind == Kind::String;
         if self.layout.flexible {
             put_uvarint(length.map_or(0, |length| length + 1), out);
         } else if is_short {
