@@ -127,7 +127,7 @@ def _causes_of_report(
         return None
     from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
 
-    return CausesOfReport(dissection, accepts)
+    return CausesOfReport(dissection, accepts, schemas_of(options))
 
 
 def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diagnosis | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.serdes.reading import Reading
@@ -21,9 +21,27 @@ def file_and_packet(row: Row) -> tuple[str, int]:
     return row["file"], row["packet"]
 
 
+class Sender(NamedTuple):
+    """A client that wrote or read a record, and how often. `address` has its port."""
+
+    principal: str | None
+    client_id: str | None
+    address: str
+    times: int = 1
+
+    @property
+    def host(self) -> str:
+        """The address without the port."""
+        return self.address.rpartition(":")[0].strip("[]")
+
+    def __str__(self) -> str:
+        name = self.principal or self.client_id
+        return f"{name!r} ({self.address})" if name else self.address
+
+
 class PoisonPill:
     """One key or value that does not fit: its position, the error, and the clients that wrote and read it, in
-    their order, with the number of times.
+    their order, by their texts.
 
     `offset` is None if no response contains it. `place` is that of the first write, or of the first read if
     no write was captured. `wire_format` is that of its id, unless the schema is known as one of the topic:
@@ -39,10 +57,10 @@ class PoisonPill:
         self.error = reading.error or ""
         self.wire_format = None if reading.is_of_topic else reading.wire_format
         self.place = place
-        self.writers: dict[str, int] = {}
-        self.readers: dict[str, int] = {}
+        self.writers: dict[str, Sender] = {}
+        self.readers: dict[str, Sender] = {}
         self.is_followed = False
-        self._passed: set[str] = set()
+        self._passed: set[Sender] = set()
 
     @property
     def at(self) -> str:
@@ -50,17 +68,17 @@ class PoisonPill:
         offset = "" if self.offset is None else f" offset {self.offset}"
         return f"{self.topic or 'a topic'}-{self.partition}{offset}"
 
-    def note_passed(self, row: Row) -> None:
-        """Note that the client of a row received records after this one, without this one."""
+    def note_passed(self, reader: Sender) -> None:
+        """Note a client that received records after this one, without this one."""
         if len(self._passed) < _MAX_CLIENTS:
-            self._passed.add(_host_text(client_text(row)))
+            self._passed.add(_without_port(reader))
 
     @property
-    def stopped(self) -> list[str]:
+    def stopped(self) -> list[Sender]:
         """Readers that received no later records, on any connection, although there are some."""
         if not self.is_followed:
             return []
-        return [reader for reader in self.readers if _host_text(reader) not in self._passed]
+        return [reader for reader in self.readers.values() if _without_port(reader) not in self._passed]
 
     def __str__(self) -> str:
         by = [
@@ -118,19 +136,16 @@ class PoisonPills:
             add_client(pill.readers, row)
 
 
-def add_client(clients: dict[str, int], row: Row) -> None:
-    """Count the client that wrote or read a record, for people, unless there are many."""
-    name = client_text(row)
-    if name in clients or len(clients) < _MAX_CLIENTS:
-        clients[name] = clients.get(name, 0) + 1
+def add_client(clients: dict[str, Sender], row: Row) -> None:
+    """Count the client that wrote or read a record, unless there are many."""
+    found = Sender(row["principal"], row["client_id"], row["client"])
+    name = str(found)
+    known = clients.get(name)
+    if known is not None:
+        clients[name] = known._replace(times=known.times + 1)
+    elif len(clients) < _MAX_CLIENTS:
+        clients[name] = found
 
 
-def client_text(row: Row) -> str:
-    """Return the client of a row, for people."""
-    name = row["principal"] or row["client_id"]
-    return f"{name!r} ({row['client']})" if name else str(row["client"])
-
-
-def _host_text(client: str) -> str:
-    """Return a client for people without its port."""
-    return client.rpartition(":")[0]
+def _without_port(client: Sender) -> Sender:
+    return client._replace(address=client.host, times=1)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import WRITES, PlaceOf, add_client, file_and_packet
+from kdissect.engine.records.poison_pills import WRITES, PlaceOf, Sender, add_client, file_and_packet
 from kdissect.model.wording import plural
 from kdissect.serdes.reading import Reading
 from kdissect.serdes.schema_ids import SURE_OF, WireFormat
@@ -52,7 +52,7 @@ class SchemaUse:
         self.place = place
         self.is_write = row["direction"] == WRITES
         self.writes = self.reads = 0
-        self.writers: dict[str, int] = {}
+        self.writers: dict[str, Sender] = {}
 
     def add(self, row: Row, count: int) -> None:
         """Count values."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row, topic_id_text
-from kdissect.engine.records.poison_pills import PoisonPill, PoisonPills
+from kdissect.engine.records.poison_pills import PoisonPill, PoisonPills, Sender
 from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.record_values import RecordValues
@@ -89,7 +89,7 @@ class ValueFaults:
         if topic is None and field.topic_id is not None:
             topic = topic_id_text(field.topic_id)
         info = exchange.connection
-        by = {"principal": info.principal, "client_id": exchange.client_id, "client": info.client_text}
+        by = Sender(info.principal, exchange.client_id, info.client_text)
         for pill in self.pills.of_partition(topic, field.partition):
             if pill.offset is not None and last > pill.offset:
                 pill.is_followed = True

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from kdissect.engine.records.poison_pills import PoisonPill
+from kdissect.engine.records.poison_pills import PoisonPill, Sender
 from kdissect.engine.records.topic_schemas import Conflict, TopicConflict
 from kdissect.engine.records.value_faults import ValueFaults
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.kinds import SchemaRule, ValueViolation
 
 
-def _names(clients: list[str]) -> str:
-    return ", ".join(clients)
+def _names(clients: Iterable[Sender]) -> str:
+    return ", ".join(map(str, clients))
 
 
 class PoisonedValue(SchemaRule):
@@ -36,14 +36,14 @@ class PoisonedValue(SchemaRule):
         """Yield each key or value, with its writers and readers."""
         for pill in values.proven():
             expected = f"{pill.part}s of {pill.topic} that fit {pill.schema}"
-            by = f"; written by {_names(list(pill.writers))}" if pill.writers else ""
+            by = f"; written by {_names(pill.writers.values())}" if pill.writers else ""
             yield ValueViolation(pill.place, expected, f"{pill.at}: {pill.error}{by}", _readers(pill))
 
 
 def _readers(pill: PoisonPill) -> str:
     """Return who received a pill, and whether records after it."""
     stopped = pill.stopped
-    went_on = [reader for reader in pill.readers if reader not in stopped]
+    went_on = [reader for reader in pill.readers.values() if reader not in stopped]
     parts = [f"read by {_names(went_on)}"] if went_on else []
     if stopped:
         parts.append(f"read by {_names(stopped)}, which received no later records of the partition")
@@ -62,7 +62,7 @@ class _ConflictRule(SchemaRule):
         for found in values.topics.conflicts():
             if found.conflict is self.conflict:
                 use = found.use
-                by = f"; written by {_names(list(use.writers))}" if use.writers else ""
+                by = f"; written by {_names(use.writers.values())}" if use.writers else ""
                 times = use.writes if use.is_write else use.reads
                 yield ValueViolation(use.place, self.expected(found), f"{self.seen(found)}{by}", times=times)
 
