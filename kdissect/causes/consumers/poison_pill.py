@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kdissect.causes.cause import Cause, clients_text
@@ -20,7 +21,7 @@ _Key = tuple[str | None, str, str, tuple[Client, ...]]
 class PoisonPillCause(Cause):
     """Keys and values that the schema of their topic cannot decode, with their writers and readers.
 
-    It needs `--schemas`.
+    It needs `--schemas`. A reader stops that receives one more than once, and no later records.
     """
 
     id = "poison-pill"
@@ -49,23 +50,23 @@ class PoisonPillCause(Cause):
     def _found(self, pills: list[PoisonPill]) -> FoundCause:
         first, topic = pills[0], pills[0].topic or "a topic"
         writers = _clients(first.writers.values())
-        stopped = _clients(reader for pill in pills for reader in pill.stopped)
+        receipts = _receipts(pills)
         readers = _clients(reader for pill in pills for reader in pill.readers.values())
-        went_on = [reader for reader in readers if reader not in stopped]
+        went_on = [reader for reader in readers if reader not in receipts]
         at = Seen()
         for pill in pills:
             at.add(_packets(pill.place))
         parts = [f"The {first.part} of {first.at} does not fit {first.schema}: {first.error}."]
-        parts += [f"{clients_text(writers)} wrote it."] if writers else []
-        parts += (
-            [f"{clients_text(stopped)} received it, and no later records of the partition."]
-            if stopped
-            else []
-        )
-        parts += [f"{clients_text(went_on)} received it."] if went_on else []
-        parts += (
-            [f"{plural(len(pills) - 1, 'more record')} of '{topic}' did not fit."] if len(pills) > 1 else []
-        )
+        if writers:
+            parts.append(f"{clients_text(writers)} wrote it.")
+        if receipts:
+            parts.append(
+                f"{clients_text(list(receipts))} received it, and no later records of the partition."
+            )
+        if went_on:
+            parts.append(f"{clients_text(went_on)} received it.")
+        if len(pills) > 1:
+            parts.append(f"{plural(len(pills) - 1, 'more record')} of '{topic}' did not fit.")
         cause = self.found(
             " ".join(part[:1].upper() + part[1:] for part in parts),
             f"readers of topic '{topic}'",
@@ -74,11 +75,26 @@ class PoisonPillCause(Cause):
             Cost(records=len(pills)),
             f"records {{files}} --topic '{topic}' -e partition,offset,client_id,value_schema_id",
         )
-        return cause._replace(severity=Severity.STOPS) if stopped else cause
+        return cause._replace(severity=Severity.STOPS) if max(receipts.values(), default=0) > 1 else cause
+
+
+def _receipts(pills: list[PoisonPill]) -> Counter[Client]:
+    """Return the readers that received no later records, and how often they received the same pill."""
+    found = Counter[Client]()
+    for pill in pills:
+        times = Counter[Client]()
+        for reader in pill.stopped:
+            times[_client(reader)] += reader.times
+        found |= times
+    return found
+
+
+def _client(sender: Sender) -> Client:
+    return Client(sender.principal, sender.client_id, None, sender.host)
 
 
 def _clients(senders: Iterable[Sender]) -> list[Client]:
-    return list(dict.fromkeys(Client(one.principal, one.client_id, None, one.host) for one in senders))
+    return list(dict.fromkeys(map(_client, senders)))
 
 
 def _packets(place: ValuePlace) -> Packets:
