@@ -145,3 +145,11 @@ def test_why_says_who_wrote_a_pill_and_who_stopped(
     )
     assert main(["why", path, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["causes"] == []
+
+
+def test_the_place_is_the_write_also_if_a_reader_was_first(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    talks = Valued("billing", 40001).read(0, [CUT]), Valued("shop", 40002, begins=5).write(0, [CUT])
+    (found,) = checked(capfd, capture(tmp_path / "a.pcap", *talks), "--schemas", registry(tmp_path))
+    assert (found["where"]["api"], found["who"]["client_id"]) == ("Produce", "shop")
