@@ -42,6 +42,7 @@ _MODULES = (
     "consumers.offset_rewound",
     "consumers.offsets_deleted",
     "consumers.offsets_set_by_tool",
+    "consumers.poison_pill",
     "consumers.records_held_back",
     "consumers.records_redelivered",
     "consumers.response_too_large",

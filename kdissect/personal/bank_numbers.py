@@ -31,11 +31,10 @@ def ibans(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
     from stdnum import iban  # an extra
 
     for found in _IBAN.finditer(text):
-        start, number = found.start(), found[0]
+        start, number = found.start(), _longest(found[0], iban.is_valid)
         # In small letters, hashes may look like one with letters.
         is_usual = number.isupper() or number[2:].replace(" ", "").isdigit()
-        number = _longest(number, iban.is_valid) if is_usual or has_tag(start, "iban") else ""
-        if number:
+        if number and (is_usual or has_tag(start, "iban")):
             yield Hit(start, start + len(number), Kind.IBAN, Confidence.SURE, number[:2].upper())
 
 

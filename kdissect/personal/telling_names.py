@@ -16,8 +16,10 @@ _PHRASES = {
         "phone, telephone, tel, telefon, telefone, telefono, telefoon, telefonnummer, telefoonnummer, "
         "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
-        "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, 电话, "
-        "手机"
+        "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
+        "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
+        "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
+        "电话, 手机"
     ),
     "iban": (
         "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
@@ -58,7 +60,11 @@ _PHRASES = {
         "imie, nazwisko, voornaam, achternaam, fornamn, efternamn, etunimi, sukunimi, cardholder, card "
         "holder, holder name, customer name, patient name, contact name, person name, employee name, "
         "account holder, kontoinhaber, recipient name, nombre completo, kundenname, primer apellido, "
-        "segundo apellido, imie i nazwisko, volledige naam, fullstandigt namn, 姓名"
+        "segundo apellido, imie i nazwisko, volledige naam, fullstandigt namn, vollername, voller name, "
+        "vollstandiger name, nome proprio, primeiro nome, ultimo nome, apelido, apelidos, nom complet, "
+        "nombres, nome e cognome, jmeno, krestni jmeno, prijmeni, cele jmeno, meno, priezvisko, cele meno, "
+        "fornavn, mellomnavn, mellemnavn, efternavn, etternavn, fulde navn, fuldt navn, fullt navn, prenume, "
+        "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
     "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
@@ -72,14 +78,16 @@ _PHRASES = {
         "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
         "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
         "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
-        "syntymaaika, syntynyt, 出生日期"
+        "syntymaaika, syntynyt, datum narozeni, narozeni, datum narodenia, narodenia, fodselsdato, "
+        "foedselsdato, fodselsdag, foedselsdag, fodt, data nasterii, data de nastere, datum rodenja, 出生日期"
     ),
     "address": (
         "street, street address, address, address line, addressline, addr, home address, billing address, "
         "shipping address, delivery address, postal address, strasse, anschrift, adresse, calle, "
         "direccion, domicilio, rue, indirizzo, ulica, adres, straat, gata, gatuadress, adress, "
         "katuosoite, osoite, endereco, rua, logradouro, wohnort, address1, straatnaam, lieferadresse, "
-        "rechnungsadresse, 地址"
+        "rechnungsadresse, morada, ulice, ulica, adresa, bydliste, trvale bydliste, vejnavn, vej, bopael, "
+        "bopel, gateadresse, veiadresse, strada, 地址"
     ),
     "no_address": (
         "email, e mail, mail, ip, mac, host, broker, web, url, wallet, memory, contract, bitcoin, server, "

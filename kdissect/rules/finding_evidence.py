@@ -28,7 +28,7 @@ def label_of(info: ConnectionInfo, who: Who, labels: Labels) -> str | None:
     return labels.get(str(endpoint)) or labels.get(endpoint.host) or labels.get(who)
 
 
-def _party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
+def party_of(info: ConnectionInfo, who: Who, labels: Labels) -> Party:
     """Return the client or broker of a connection."""
     label = label_of(info, who, labels)
     if who is Who.BROKER:  # brokers do not say what they are
@@ -51,7 +51,7 @@ def occurrence_of(
     """Return the end at fault, and the key of the finding."""
     side = fault.side or _side_of(rule, fault, exchange)
     who = fault.who or rule.who or (Who.CLIENT if side == REQUEST else Who.BROKER)
-    party = _party_of(info, who, labels)
+    party = party_of(info, who, labels)
     where: tuple[int | None, int | None, str, str] = None, None, "", ""
     time_ns = info.start_ns
     if exchange is not None:

@@ -36,6 +36,7 @@ from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
 from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.judging.schema_judge import SchemaJudge
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExchange
 from kdissect.rules.kinds import ExchangeRule, FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
@@ -54,6 +55,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
+    from kdissect.serdes.schemas import Schemas
 
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
@@ -84,7 +86,8 @@ class Judge:
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
     by address, host or role. `machines` are the histories in use; None: all. Without `guards` every rule
-    receives every subject, which takes longer and has an equal result.
+    receives every subject, which takes longer and has an equal result. `schemas` decode keys and values for
+    the rules about them.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Judge:
         machines: Collection[str] | None = None,
         *,
         guards: bool = True,
+        schemas: Schemas | None = None,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -119,6 +123,7 @@ class Judge:
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
         self.coverage.batch_codes = self._batches.codes_by_api()
         self._unmarked: UnmarkedRows | None = None
+        self._values = None if schemas is None else SchemaJudge(rules, schemas)
 
     # events
 
@@ -131,6 +136,8 @@ class Judge:
             self._unmarked.give_back(info)
         if isinstance(event, Exchange):
             self._add_exchange(event)
+            if self._values is not None:
+                self._values.add(event, self.coverage)
         elif isinstance(event, ConnectionClosed):
             # The judge has no results for other kinds.
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
@@ -165,7 +172,7 @@ class Judge:
 
         Return the number of the next one for `add`, or the block's length. Compiled only.
         """
-        if not self._guards:
+        if not self._guards or self._values is not None:
             return start
         if self._unmarked is None:
             # Imported here: Python alone has no blocks.
@@ -205,6 +212,8 @@ class Judge:
             self._report_misfits(view)
             self._say_silence(view)
         self._problems(self._history.take_problems())
+        if self._values is not None:
+            self._values.finish(self.findings, self.who, self._labels)
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.undecodable_rules)
 

@@ -5,9 +5,10 @@ A rule is a class with one of these kinds as its base. `rule` says what all have
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from kdissect.decoders.trees.node import Node
+from kdissect.engine.records.value_faults import ValueFaults, ValuePlace
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
@@ -250,6 +251,26 @@ class ProblemRule(Rule):
     def check(self, found: ConnectionProblem) -> Iterable[Violation]:
         """Yield the fault that the reason is."""
         yield Violation(self.expects, found.problem.fact)
+
+
+class ValueViolation(NamedTuple):
+    """Keys or values that break a rule, in the order of the sentence, and the place of the first."""
+
+    place: ValuePlace
+    expected: str
+    seen: str
+    consequence: str = ""
+    times: int = 1
+
+
+class SchemaRule(Rule):
+    """Judges keys and values by the user's schemas, when the input is over. `check --schemas` applies it."""
+
+    needs = "the records, and their schemas (`--schemas`)"
+
+    def check(self, values: ValueFaults) -> Iterable[ValueViolation]:
+        """Return the faults of keys and values."""
+        raise NotImplementedError
 
 
 def _shown(value: object) -> str:

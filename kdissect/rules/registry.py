@@ -8,6 +8,7 @@ from importlib import import_module
 
 from kdissect.model.digest import blake2b
 from kdissect.model.version import __version__
+from kdissect.rules.kinds import SchemaRule
 from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
 
@@ -93,6 +94,7 @@ _MODULES = (
     "records.lz4_checksum",
     "records.control_batches",
     "records.own_topics",
+    "schemas.value_schemas",
     "transactions.transaction_requests",
     "transactions.order",
     "metadata.quorum",
@@ -129,13 +131,16 @@ def _rules_in(name: str) -> list[Rule]:
     return found
 
 
-ALL_RULES: tuple[Rule, ...] = tuple(rule for name in _MODULES for rule in _rules_in(name))
+EVERY_RULE: tuple[Rule, ...] = tuple(rule for name in _MODULES for rule in _rules_in(name))
+"""All rules, including those that need the user's schemas."""
+ALL_RULES: tuple[Rule, ...] = tuple(rule for rule in EVERY_RULE if not isinstance(rule, SchemaRule))
+"""The rules that need the traffic alone."""
 refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:
     """Return the rule with this code or name."""
-    return next((rule for rule in ALL_RULES if word.upper() == rule.code or word == rule.name), None)
+    return next((rule for rule in EVERY_RULE if word.upper() == rule.code or word == rule.name), None)
 
 
 def ruleset_version(rules: Iterable[Rule]) -> str:

@@ -9,7 +9,8 @@ from kdissect.serdes.schema_ids import SchemaId, WireFormat
 
 class Reading(NamedTuple):
     """Result of reading a key or value. `error`: why it is not decoded; `is_fault`: it does not fit;
-    `is_unknown`: no schema has its id. `subject` is empty if the schema has none.
+    `is_unknown`: no schema has its id. `subject` is empty if the schema has none. `is_of_topic`: the schema
+    is one of the topic, by its subject or by the map of the user.
     """
 
     id: SchemaId | None
@@ -22,6 +23,7 @@ class Reading(NamedTuple):
     is_fault: bool = False
     is_unknown: bool = False
     subject: str = ""
+    is_of_topic: bool = False
 
 
 NO_READING = Reading(None)

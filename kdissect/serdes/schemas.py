@@ -170,8 +170,8 @@ class Schemas:
             is_proven |= reading is not None and reading.is_decoded
             if is_doubtful(found, content) and not is_proven:
                 found = reading = None
-            if reading is not None:
-                return reading
+            if reading is not None and entry is not None:
+                return reading._replace(is_of_topic=entry.subject == subject) if reading.is_fault else reading
         of_topic = None if topic is None else self._of_topic(topic, is_key)
         if of_topic is not None:
             return self._by_topic(found, of_topic, content, self._reader(topic, is_key))
@@ -250,7 +250,7 @@ class Schemas:
         try:
             value = self._decode(entry, message, content, None, reader)
         except (ValueFaultError, SchemaError) as fault:
-            return _failed(found, entry, fault)
+            return _failed(found, entry, fault)._replace(is_of_topic=True)
         return Reading(None, None, entry.name, None, value, None, True, subject=entry.subject)
 
     def _after_id(

@@ -12,14 +12,14 @@ import pytest
 from kdissect.rules.answer_keys import ANSWERS
 from kdissect.rules.kinds import BodyRule, FactRule
 from kdissect.rules.pages import answers_markdown, index_markdown, rule_markdown
-from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.registry import EVERY_RULE
 from kdissect.rules.rule import Rule
 from tests.support.console import CHECKOUT
 
 PAGES = CHECKOUT / "docs" / "rules"
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
-TEXTS = {"README": index_markdown(ALL_RULES), "answers": answers_markdown(ANSWERS)} | {
-    rule.code: rule_markdown(rule) for rule in ALL_RULES
+TEXTS = {"README": index_markdown(EVERY_RULE), "answers": answers_markdown(ANSWERS)} | {
+    rule.code: rule_markdown(rule) for rule in EVERY_RULE
 }
 
 
@@ -38,7 +38,7 @@ LOOKS_FURTHER = re.compile(
 EACH_BY_ITSELF = {"HDR004"}  # looks at both frames of an exchange, at each for its own sake
 
 
-@pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", EVERY_RULE, ids=lambda rule: rule.code)
 def test_a_rule_that_looks_further_than_its_frame_says_so(rule: Rule) -> None:
     looks = bool(LOOKS_FURTHER.search(inspect.getsource(type(rule)))) or isinstance(rule, FactRule)
     refusable = isinstance(rule, BodyRule) and rule.refusable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.causes.evidence.broken_off_responses import BrokenOffResponses
@@ -23,6 +23,7 @@ from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.session_ends import SessionEnds
 from kdissect.causes.evidence.watching_judge import WatchingJudge
+from kdissect.engine.records.value_faults import ValueFaults
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
@@ -50,6 +51,9 @@ from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.times.waited import bytes_are_missing
 from kdissect.stats.traffic import Traffic
 
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
+
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 _UNFILTERED = (VersionFact.OFFERED, TransactionFact.TAKEN)
 """A filter does not change which versions a broker offers, and who took a transactional id."""
@@ -71,11 +75,17 @@ class Gathering:
     """Give it all events with `take`, then `finish`.
 
     `wants` decides which exchanges count, with all others as their background; None: all of them. A
-    connection counts if one of its exchanges does.
+    connection counts if one of its exchanges does. `schemas` decode keys and values.
     """
 
-    def __init__(self, names: TopicNames, wants: Callable[[Exchange], bool] | None = None) -> None:
+    def __init__(
+        self,
+        names: TopicNames,
+        wants: Callable[[Exchange], bool] | None = None,
+        schemas: Schemas | None = None,
+    ) -> None:
         self._wants = wants
+        self.values = None if schemas is None else ValueFaults(schemas, names.of_records)
         self._wanted_connections: set[str] = set()
         """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names
@@ -165,6 +175,8 @@ class Gathering:
             self._add_topics(event, wanted)
             if wanted:
                 self._compare_codecs(event)
+            if wanted and self.values is not None:
+                self.values.add(event)
             self._count(event, wanted)
             self.stalls.add_exchange(event, wanted)
             if wanted:
@@ -185,6 +197,7 @@ class Gathering:
         """
         assert self._counter is not None  # it exists if there are blocks
         of = BlockTaker.of_counted
+        values = [] if self.values is None else [of(lambda _, start: start, self.values.add)]
         return [
             of(self.groups.count_block, self.groups.add),
             of(self._count_topics, self._add_topics),
@@ -195,6 +208,7 @@ class Gathering:
             of(self.stalls.take_block, self.stalls.add_exchange),
             of(self._judge_block, self._judged),
             of(self._pass_dropped, self._look_for_dropped),
+            *values,
         ]
 
     def _count_topics(self, block: native.ExchangeBlock, start: int) -> int:

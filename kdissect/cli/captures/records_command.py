@@ -39,13 +39,10 @@ from kdissect.cli.options.schema_option import report_schemas, values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import PoisonPills
 from kdissect.engine.records.record_fields import RECORD_FIELDS, SCHEMA_COLUMNS
 from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
-from kdissect.engine.records.topic_schemas import TopicSchemas
 from kdissect.history.topics.topic_names import tells_names
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.native import is_compiled, native
@@ -60,6 +57,9 @@ if TYPE_CHECKING:
 
     from kdissect.engine.records.compiled_records import CompiledRecords
     from kdissect.engine.records.compiled_values import CompiledValues, JsonStyle
+    from kdissect.engine.records.poison_pills import PoisonPills
+    from kdissect.engine.records.record_values import RecordValues
+    from kdissect.engine.records.topic_schemas import TopicSchemas
     from kdissect.query.fields.printed_fields import FieldValues
     from kdissect.report.cells import TableColumn
 
@@ -141,7 +141,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
         if progress is not None:
             progress.clear()
         faults.close()
-        report_schemas(options, faults.pills, faults.topics)
+        if faults.schemas is not None:
+            report_schemas(options, *faults.schemas)
 
 
 def _write(
@@ -229,7 +230,7 @@ def _record_values(options: Namespace, faults: _FaultReport) -> RecordValues | N
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
     is_decoded = any(column.first == "decoded" for column in named)
     if options.schemas or is_decoded or any(column.first in SCHEMA_COLUMNS for column in named):
-        return values_of(options, faults.pills, faults.topics, is_decoded)
+        return values_of(options, *faults.with_schemas(), is_decoded)
     return None
 
 
@@ -247,7 +248,7 @@ def _compiled_values(
         return None
     from kdissect.engine.records.compiled_values import CompiledValues  # start-up: of --schemas
 
-    return CompiledValues(values.schemas, faults.topics, style, has_cells=style == "compact")
+    return CompiledValues(values.schemas, faults.with_schemas()[1], style, has_cells=style == "compact")
 
 
 def _write_parquet(
@@ -464,8 +465,17 @@ class _FaultReport:
     def __init__(self, files: Sequence[str]) -> None:
         self._files = files
         self._count = 0
-        self.pills = PoisonPills()
-        self.topics = TopicSchemas()
+        self.schemas: tuple[PoisonPills, TopicSchemas] | None = None
+        """None without columns about schemas."""
+
+    def with_schemas(self) -> tuple[PoisonPills, TopicSchemas]:
+        """Return the collections of values that do not fit, and of schemas of topics."""
+        if self.schemas is None:
+            from kdissect.engine.records.poison_pills import PoisonPills  # start-up: few name such columns
+            from kdissect.engine.records.topic_schemas import TopicSchemas  # start-up: the same
+
+            self.schemas = PoisonPills(), TopicSchemas()
+        return self.schemas
 
     def anomalies(self, found: list[Anomaly]) -> None:
         """Take what was found."""

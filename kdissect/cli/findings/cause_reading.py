@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.causes.diagnose import diagnose
@@ -12,6 +13,9 @@ from kdissect.cli.progress_line import progress_of
 from kdissect.model.cause import Diagnosis
 from kdissect.session.events import Events
 from kdissect.session.exchange import Exchange
+
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
 
 
 def read_causes(
@@ -35,9 +39,11 @@ def read_causes(
 class CausesOfReport:
     """Looks for causes while the judge runs, for a report of `check` that includes them."""
 
-    def __init__(self, dissection: Dissection, wants: Callable[[Exchange], bool] | None) -> None:
+    def __init__(
+        self, dissection: Dissection, wants: Callable[[Exchange], bool] | None, schemas: Schemas | None
+    ) -> None:
         self._dissection = dissection
-        self._gathering = Gathering(dissection.topics, wants)
+        self._gathering = Gathering(dissection.topics, wants, schemas)
 
     def read(self, judge: Callable[[Events], object]) -> None:
         """Read the inputs, and show all events to `judge` as well."""

@@ -23,6 +23,7 @@ from kdissect.cli.options.filter_option import add_filter, filter_of, open_filte
 from kdissect.cli.options.input_options import add_inputs, was_read
 from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
@@ -32,7 +33,8 @@ from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
-from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.kinds import SchemaRule
+from kdissect.rules.registry import EVERY_RULE
 from kdissect.rules.rule import Rule
 from kdissect.rules.rule_selection import select
 from kdissect.rules.run_coverage.capture_quality import quality_of
@@ -52,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parse_options(parser, arguments)
     who = None if options.judge == "both" else Who(options.judge)
     try:
-        rules = select(ALL_RULES, options.select, options.ignore, who)
+        rules = _rules(options, who)
     except ValueError as error:
         parser.error(str(error))
     baseline = _read_baseline(options)
@@ -60,11 +62,12 @@ def run(arguments: Sequence[str]) -> int:
     _check_evidence(options, dissection)
     accepts = filter_of(options, dissection)
     causes = _causes_of_report(options, dissection, accepts)
+    schemas = schemas_of(options) if any(isinstance(rule, SchemaRule) for rule in rules) else None
     verdicts: list[Verdict] = []
     evidence: list[int] = [OK]
 
     def new_judge() -> Judge:
-        return Judge(rules, who, dict(options.label))
+        return Judge(rules, who, dict(options.label), schemas=schemas)
 
     try:
         reports = ReportFiles(options.report, dissection, options.output)
@@ -105,6 +108,17 @@ def run(arguments: Sequence[str]) -> int:
     return _exit_code(verdicts[0], options, read, dissection)
 
 
+def _rules(options: CheckOptions, who: Who | None) -> list[Rule]:
+    """Return the rules to apply. Raises ValueError for a word that fits no rule, and for rules that need
+    schemas without `--schemas`.
+    """
+    rules = select(EVERY_RULE, options.select, options.ignore, who)
+    applied = rules if options.schemas else [rule for rule in rules if not isinstance(rule, SchemaRule)]
+    if rules and not applied:
+        raise ValueError(f"--select: {', '.join(rule.code for rule in rules)}: these rules need --schemas")
+    return applied
+
+
 def _causes_of_report(
     options: CheckOptions, dissection: Dissection, accepts: Test | None
 ) -> CausesOfReport | None:
@@ -113,7 +127,7 @@ def _causes_of_report(
         return None
     from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
 
-    return CausesOfReport(dissection, accepts)
+    return CausesOfReport(dissection, accepts, schemas_of(options))
 
 
 def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diagnosis | None = None) -> None:

@@ -29,7 +29,7 @@ from kdissect.config.coloring import KEY as COLORING
 from kdissect.config.read import ConfigError, ConfigFile, find_config, read_config
 from kdissect.config.suppression import KEY as SUPPRESS
 from kdissect.config.suppression import Suppression, parse_suppressions
-from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.registry import EVERY_RULE
 from kdissect.rules.rule_selection import fits, no_such_rule
 
 # Options that show secrets or overwrite files must be typed, and are not read from a file.
@@ -166,10 +166,10 @@ def _suppressions(file: ConfigFile) -> list[Suppression]:
     """Return the file's suppressions, each of which must name an existing rule."""
     for key in ("select", "ignore"):
         for at, name in enumerate(file.table.get(key, ())):
-            if not any(fits(word, rule) for word in str(name).split(",") if word for rule in ALL_RULES):
-                raise file.error((key, at), no_such_rule(str(name), ALL_RULES))
+            if not any(fits(word, rule) for word in str(name).split(",") if word for rule in EVERY_RULE):
+                raise file.error((key, at), no_such_rule(str(name), EVERY_RULE))
     entries = parse_suppressions(file)
     for index, entry in enumerate(entries):
-        if not any(fits(entry.rule, rule) for rule in ALL_RULES):
-            raise file.error((SUPPRESS, index, "rule"), no_such_rule(entry.rule, ALL_RULES))
+        if not any(fits(entry.rule, rule) for rule in EVERY_RULE):
+            raise file.error((SUPPRESS, index, "rule"), no_such_rule(entry.rule, EVERY_RULE))
     return entries

@@ -19,6 +19,7 @@ from kdissect.cli.options.exchange_selection import globs
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.output import Output
 from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
 from kdissect.report.causes.explanation import explanation_text
@@ -55,7 +56,8 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(f"--explain: there is no cause '{options.explain}': docs/why.md lists all causes")
 
     def body(output: Output) -> None:
-        gathering = Gathering(dissection.topics, reporting_filter(options, dissection))
+        accepts, schemas = reporting_filter(options, dissection), schemas_of(options)
+        gathering = Gathering(dissection.topics, accepts, schemas)
 
         def show(output: Output) -> None:
             most = _ALL if options.all or good is not None else CAUSES_SHOWN
@@ -111,7 +113,7 @@ def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
     """
     of_good = with_path(options, options.against)
     dissection = open_filtered(parser, of_good)
-    gathering = Gathering(dissection.topics, filter_of(of_good, dissection))
+    gathering = Gathering(dissection.topics, filter_of(of_good, dissection), schemas_of(of_good))
     read_causes(dissection, gathering)
     gathering.finish()
     code = report(dissection, of_good)

@@ -195,9 +195,9 @@ def _apis() -> Iterator[Candidate]:
 
 
 def _rules() -> Iterator[Candidate]:
-    from kdissect.rules.registry import ALL_RULES  # start-up: every rule is a module
+    from kdissect.rules.registry import EVERY_RULE  # start-up: every rule is a module
 
-    for rule in ALL_RULES:
+    for rule in EVERY_RULE:
         yield rule.code, rule.name
 
 

@@ -16,7 +16,7 @@ from kdissect.cli.options.output_options import writing, written_and_read
 from kdissect.cli.options.wanted_names import near_names
 from kdissect.cli.output import Output
 from kdissect.rules.pages import rule_line, rule_text
-from kdissect.rules.registry import ALL_RULES, rule_by
+from kdissect.rules.registry import ALL_RULES, EVERY_RULE, rule_by
 from kdissect.rules.rule import Rule
 
 
@@ -32,12 +32,12 @@ def run(arguments: Sequence[str]) -> int:
             parser.error("--cost is of all rules")
         return _cost(parser, options)
     if options.rule is None:
-        wanted, text = ALL_RULES, "".join(rule_line(rule) + "\n" for rule in ALL_RULES)
+        wanted, text = EVERY_RULE, "".join(rule_line(rule) + "\n" for rule in EVERY_RULE)
     else:
         rule = rule_by(options.rule)
         if rule is None:
-            near = near_names(options.rule.upper(), [one.code for one in ALL_RULES])
-            near += near_names(options.rule.casefold(), [one.name for one in ALL_RULES])
+            near = near_names(options.rule.upper(), [one.code for one in EVERY_RULE])
+            near += near_names(options.rule.casefold(), [one.name for one in EVERY_RULE])
             hint = f"; did you mean {near[0]}?" if near else ""
             parser.error(f"no rule has the code or name {options.rule!r}{hint}")
         wanted, text = (rule,), rule_text(rule)

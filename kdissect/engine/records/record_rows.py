@@ -1,9 +1,11 @@
 """Records to rows of `RECORD_FIELDS`."""
 
+from __future__ import annotations
+
 import json
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.decoders.as_json.jsonable import text_value
 from kdissect.decoders.compression.codec import codec_name
@@ -13,12 +15,14 @@ from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.acquired import Acquired, AcquiredRecords
 from kdissect.engine.records.assigned_offsets import AssignedOffsets, LogOffsets
 from kdissect.engine.records.record_sets import RecordSet
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.times import MS_NS, rfc3339
 from kdissect.model.anomaly import Anomaly
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK
 from kdissect.model.record_batch import NO_PRODUCER_ID, NO_TIMESTAMP, Record, RecordBatch, RecordFault
 from kdissect.schema.logs import METADATA_TOPIC, is_own_log, may_be_metadata_topic
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.record_values import RecordValues
 
 _ValueForm = Callable[[bytes], Any]
 

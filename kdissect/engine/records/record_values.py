@@ -74,7 +74,7 @@ class RecordValues:
             reading = self._reading(topic, record, is_key)
             row.update(zip(_NAMES[is_key], facts_of(reading), strict=True))
             if reading.is_fault and self._pills is not None:
-                self._pills.add(row, PARTS[is_key])
+                self._pills.add(row, PARTS[is_key], reading)
             content = record.key if is_key else record.value
             if self._topics is not None and self.schemas is not None and content is not None:
                 self._topics.add(row, PARTS[is_key], reading, content, self.schemas)

@@ -3,15 +3,19 @@
 Needs pyarrow (extra `arrow`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from json import dumps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.record_rows import RecordRows, TopicNames
-from kdissect.engine.records.record_values import RecordValues
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.record_values import RecordValues
 
 # Rows are tuples of half a KB, without the bytes of their keys and values.
 _ROWS_AT_ONCE = 20_000

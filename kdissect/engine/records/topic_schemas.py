@@ -5,13 +5,14 @@ schema, and changes that readers cannot follow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
-from kdissect.engine.records.poison_pills import WRITES, add_client
+from kdissect.engine.records.poison_pills import WRITES, PlaceOf, Sender, add_client, file_and_packet
 from kdissect.model.wording import plural
 from kdissect.serdes.reading import Reading
-from kdissect.serdes.schema_ids import SURE_OF
+from kdissect.serdes.schema_ids import SURE_OF, WireFormat
 
 if TYPE_CHECKING:
     from kdissect.serdes.schemas import Schemas
@@ -22,20 +23,36 @@ _MAX_VALUE_BYTES = 1 << 14  # of the value that is kept of a schema
 _NONE, _OF_TOPIC = "", "the topic's"
 
 
-class _Seen:
-    """Values of one schema, of one unknown id, or without a schema: count, first place and writers."""
+class Conflict(StrEnum):
+    """Ways in which schemas of a topic do not go together."""
 
-    def __init__(self, row: Row, reading: Reading, content: bytes) -> None:
+    UNKNOWN = "unknown schema"
+    TWO_SUBJECTS = "two subjects"
+    NO_SCHEMA = "no schema"
+    INCOMPATIBLE = "incompatible schema"
+
+
+class SchemaUse:
+    """Values of one schema, of one unknown id, or without a schema: count, first place and writers.
+
+    `first` is the first place for people, `place` the same for the caller, and `is_write` whether it is that
+    of a written record.
+    """
+
+    def __init__(self, row: Row, reading: Reading, content: bytes, place: Any) -> None:
         self.id = reading.id
         self.schema = reading.schema or ""
         self.subject = reading.subject
         self.is_unknown = reading.is_unknown
+        self.is_decoded = reading.is_decoded
         self.wire_format = reading.wire_format
         self.content = content if len(content) <= _MAX_VALUE_BYTES else None
         offset = "" if row["offset"] is None else f" offset {row['offset']}"
         self.first = f"{row['file']} packet {row['packet']}, partition {row['partition']}{offset}"
+        self.place = place
+        self.is_write = row["direction"] == WRITES
         self.writes = self.reads = 0
-        self.writers: dict[str, None] = {}
+        self.writers: dict[str, Sender] = {}
 
     def add(self, row: Row, count: int) -> None:
         """Count values."""
@@ -56,8 +73,27 @@ class _Seen:
 class _Topic(NamedTuple):
     """Facts about the keys or the values of a topic. `unreadable`: schemas, and the reason."""
 
-    seen: dict[str, _Seen]
+    seen: dict[str, SchemaUse]
     unreadable: dict[tuple[str, str], str]
+
+
+class TopicConflict(NamedTuple):
+    """Schemas of a topic that do not go together.
+
+    `of` are the keys or the values of the topic, `known` is the schema that they should go with, `why` is the
+    reason why its readers cannot read others. `use` are the keys or values at fault, and `text` has all this
+    for people.
+    """
+
+    conflict: Conflict
+    of: str
+    known: str
+    why: str
+    use: SchemaUse
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.conflict}: {self.of}{self.text}"
 
 
 class TopicSchemas:
@@ -65,7 +101,8 @@ class TopicSchemas:
     `left_out` counts the values of others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, place_of: PlaceOf = file_and_packet) -> None:
+        self._place_of = place_of
         self._topics: dict[tuple[str, str], _Topic] = {}
         self.left_out = 0
 
@@ -86,40 +123,61 @@ class TopicSchemas:
             if len(topic.seen) >= MAX_SCHEMAS:
                 self.left_out += count
                 return
-            seen = topic.seen[name] = _Seen(row, reading, content)
+            seen = topic.seen[name] = SchemaUse(row, reading, content, self._place_of(row))
             if reading.is_decoded and reading.id:
                 _compare(topic, seen, schemas)
         seen.add(row, count)
 
-    def lines(self) -> Iterator[str]:
-        """Yield what is wrong, a line each."""
+    def has_proven(self, topic: str | None, part: str, wire_format: WireFormat) -> bool:
+        """Return whether a schema decodes other keys or values of a topic that have an id of this format."""
+        found, sure = self._topics.get((str(topic), part)), SURE_OF.get(wire_format, wire_format)
+        return found is not None and any(
+            one.is_decoded and one.wire_format == sure for one in found.seen.values()
+        )
+
+    def conflicts(self) -> Iterator[TopicConflict]:
+        """Yield the schemas that do not go together, topic by topic."""
         for (name, part), topic in self._topics.items():
-            found = list(topic.seen.values())
-            known = [one for one in found if one.schema and one.id]
+            known = [one for one in topic.seen.values() if one.schema and one.id]
             of = f"{part}s of {name}"
-            for one in found:
-                if one.is_unknown and one.id and _is_sure(one, known):
-                    yield f"unknown schema: {of}: no given schema has {one.id} ({one})"
-            by_subject = {one.subject: one for one in reversed(known) if one.subject}
-            if len(by_subject) > 1:
-                first, *others = reversed(by_subject.values())
-                for one in others:
-                    yield f"two subjects: {of}: {one.schema} ({one}) and {first.schema} ({first})"
+            yield from _unknown(of, topic, known)
+            yield from _of_other_subjects(of, known)
             without = topic.seen.get(_NONE)
             if known and without is not None:
-                yield f"no schema: {of} have schemas, but these have none: {without}"
+                text = f" have schemas, but these have none: {without}"
+                yield TopicConflict(Conflict.NO_SCHEMA, of, known[0].schema, "", without, text)
             for (reader, schema), why in topic.unreadable.items():
                 one = next(one for one in known if one.schema == schema)
-                yield f"incompatible schema: {of}: a reader with {reader} cannot read {schema}: {why} ({one})"
+                text = f": a reader with {reader} cannot read {schema}: {why} ({one})"
+                yield TopicConflict(Conflict.INCOMPATIBLE, of, reader, why, one, text)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is wrong, a line each."""
+        yield from map(str, self.conflicts())
         if self.left_out:
             yield f"schemas of topics: {plural(self.left_out, 'key or value', 'keys or values')} left out"
 
 
-def _compare(topic: _Topic, seen: _Seen, schemas: Schemas) -> None:
-    """Try whether readers with the schema before this one can read it, and the reverse."""
-    earlier = next(
-        (one for one in reversed(topic.seen.values()) if one is not seen and one.id and one.schema), None
-    )
+def _unknown(of: str, topic: _Topic, known: list[SchemaUse]) -> Iterator[TopicConflict]:
+    for one in topic.seen.values():
+        if one.is_unknown and one.id and _is_sure(one, known):
+            text = f": no given schema has {one.id} ({one})"
+            yield TopicConflict(Conflict.UNKNOWN, of, "", "", one, text)
+
+
+def _of_other_subjects(of: str, known: list[SchemaUse]) -> Iterator[TopicConflict]:
+    by_subject = {one.subject: one for one in reversed(known) if one.subject}
+    if len(by_subject) > 1:
+        first, *others = reversed(by_subject.values())
+        for one in others:
+            text = f": {one.schema} ({one}) and {first.schema} ({first})"
+            yield TopicConflict(Conflict.TWO_SUBJECTS, of, first.schema, "", one, text)
+
+
+def _compare(topic: _Topic, seen: SchemaUse, schemas: Schemas) -> None:
+    """Try whether readers with the schema of the subject before this one can read it, and the reverse."""
+    others = (one for one in reversed(topic.seen.values()) if one is not seen and one.id and one.schema)
+    earlier = next((one for one in others if one.subject == seen.subject), None)
     if earlier is None or earlier.id is None or seen.id is None or earlier.schema == seen.schema:
         return
     for reader, one in ((earlier, seen), (seen, earlier)):
@@ -129,7 +187,7 @@ def _compare(topic: _Topic, seen: _Seen, schemas: Schemas) -> None:
                 topic.unreadable[reader.schema, one.schema] = why
 
 
-def _is_sure(unknown: _Seen, known: list[_Seen]) -> bool:
+def _is_sure(unknown: SchemaUse, known: list[SchemaUse]) -> bool:
     """Return whether an id is one: from a header, or where other values of the topic have proven ids."""
     if unknown.wire_format not in SURE_OF:
         return True

@@ -32,6 +32,7 @@ from kdissect.schema.error_codes import error_name
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.rows.compiled_rows import CompiledRows
+from kdissect.stages.rows.record_columns import RecordColumns
 from kdissect.stages.rows.table_rows import DAY_NS, TableRows, batch_of, counts, when
 from kdissect.stages.rows.timestamps import US
 
@@ -112,13 +113,17 @@ class ExchangeTables:
         self._wanted = rows.tables
         topics_of = wire_topics if names is None else names.topics_of
         self._exchanges = ListedRows(files, topics_of=topics_of)
+        topic_name = self._names.of_records
         self._records = RecordRows(
-            files, "raw", "raw", topic_name=self._names.of_records, values=values or RecordValues()
+            files, "raw", "raw", topic_name=topic_name, values=values or RecordValues()
         )
         compiled = None
         if is_compiled and not rows.tables.isdisjoint(_OF_EXCHANGES):
             compiled = CompiledRows(files, rows.tables, topics_of, self._name_in, names)
-        rows.keep_in(compiled, OneSynRows(_connection_row))
+        columns = None
+        if is_compiled and "records" in rows.tables and values is not None and values.schemas is not None:
+            columns = RecordColumns(files, topic_name, values, values.schemas)
+        rows.keep_in(compiled, OneSynRows(_connection_row), columns)
 
     def exchange(self, exchange: Exchange, order: bytes, pieces: SnapshotPieces) -> None:
         """Add the rows of an exchange; `pieces` belong to its connection, perhaps also to other ones."""
@@ -169,7 +174,7 @@ class ExchangeTables:
         if "batches" in self._wanted:
             for index, batch in enumerate(batches):
                 rows.add("batches", head | _batch_row(index, batch))
-        if "records" in self._wanted:
+        if "records" in self._wanted and not rows.records(records, head):
             for row in self._records.rows(records, []):
                 size = (row["key_bytes"] or 0) + (row["value_bytes"] or 0)
                 rows.add("records", arrow_row(row) | head, size)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from kdissect.engine.exchange_rows import Row
+from kdissect.engine.records.record_sets import RecordSet
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.table import Table
@@ -16,6 +17,7 @@ from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.rows.compiled_rows import CompiledRows
+from kdissect.stages.rows.record_columns import RecordColumns
 from kdissect.stages.rows.timestamps import set_timestamps
 
 DAY_NS = 86_400_000_000_000
@@ -58,12 +60,17 @@ class TableRows:
         self._compiled: CompiledRows | None = None
         self._syns: ConnectionColumns | None = None
         self._columns: dict[str, Columns] = {}
+        self._records: RecordColumns | None = None
         # Number of each stored row among the rows of its table, if other rows are columns.
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
 
-    def keep_in(self, compiled: CompiledRows | None, syns: ConnectionColumns) -> None:
+    def keep_in(
+        self, compiled: CompiledRows | None, syns: ConnectionColumns, records: RecordColumns | None = None
+    ) -> None:
         """Give out the rows of these as well, in the order in which they came."""
-        self._compiled, self._syns = compiled, syns
+        self._compiled, self._syns, self._records = compiled, syns, records
+        if records is not None:
+            self._columns["records"] = records
         self._columns["connections"] = syns
         if compiled is not None:
             self._columns |= dict.fromkeys(CompiledRows.NAMES, compiled)
@@ -113,6 +120,16 @@ class TableRows:
         self._bytes[table] += size
         if len(rows) >= BATCH_ROWS or self._bytes[table] >= BATCH_BYTES:
             self._flush(table)  # at once: one exchange may have a million records
+
+    def records(self, records: RecordSet, head: Row) -> bool:
+        """Take the records of a field as columns; return False, without taking them, if rows are needed."""
+        columns = self._records
+        if columns is None:
+            return False
+        columns.add(records, head)
+        if columns.rows("records") >= COLUMN_ROWS or columns.bytes >= BATCH_BYTES:
+            self._flush("records")
+        return True
 
     def take(self) -> Iterator[tuple[str, Any]]:
         """Return the full batches, as (table, record batch)."""

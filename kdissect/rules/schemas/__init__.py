@@ -1,0 +1,1 @@
+"""Rules: keys and values by the user's schemas."""
