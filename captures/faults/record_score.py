@@ -63,14 +63,16 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="every N-th recording")
     parser.add_argument("--before", default="5m")
     parser.add_argument("--after", default="60s")
+    parser.add_argument("--connections", default="all")
     options = parser.parse_args()
     found = [
         one for folder in options.folders for one in recordings(folder) if one.injected or one.is_healthy
     ]
     wanted = [one for one in found if not options.only or one.name in options.only][:: options.every]
+    how = ["--before", options.before, "--after", options.after, "--connections", options.connections]
     results = []
     for one in wanted:
-        result = recorded(one, ["--before", options.before, "--after", options.after])
+        result = recorded(one, how)
         results.append(result)
         print(f"{result.name:45}{result.incidents} incidents  {_word(result):10}{result.said}", flush=True)
     faults = [one for one in results if one.is_named is not None]

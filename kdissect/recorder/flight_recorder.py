@@ -292,7 +292,12 @@ class FlightRecorder:
         return time.monotonic() if self._files is None else self._files.clock()
 
     def _old(self, latest: str) -> list[str]:
-        """Return the files with which the next analysis begins: the packets before, up to a file."""
+        """Return the files with which the next analysis begins: the packets before, up to a file.
+
+        Packets without content would be holes for it.
+        """
+        if self._settings.headers_only:
+            return []
         segments = self._folder.segments()
         known = segments[: segments.index(latest) + 1] if latest in segments else []
         now_ns = self.now_ns

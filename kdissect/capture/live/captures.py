@@ -12,17 +12,20 @@ import queue
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from platform import system as platform
 from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.followed_log import PREFIX as LOG_PREFIX
 from kdissect.capture.live.followed_log import FollowedLog
+from kdissect.capture.live.headers_only import HeadersSink
 from kdissect.capture.live.lag import Behind, Lag
 from kdissect.capture.live.live_settings import AUTO, STDIN, BadOptionsError, LiveError, LiveSettings
+from kdissect.capture.live.privileges import ids_of
 from kdissect.capture.live.programs import Program, first_that_works
 from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, Recording, SpoolSink
-from kdissect.capture.live.ring import FileRing
+from kdissect.capture.live.ring import FileRing, open_file
 from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
@@ -134,22 +137,35 @@ class LiveCaptures:
 
     def _start(self, program: Program) -> _Backend:
         writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
-        if self.settings.path is not None and writes:
+        if self.settings.path is not None and writes and not self.settings.headers_only:
             return Recording(program, self.settings, self.lag, self._tapes.put, self._ended, self.notes.put)
         return self._recorder(ChildSource(program, self.settings))
 
     def _recorder(self, source: ByteSource) -> Recorder:
-        sink: FileRing | SpoolSink
+        sink: FileRing | SpoolSink | HeadersSink
         if self.settings.path is not None:
-            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag, self._clock)
-            sink.note = self.notes.put
-            if is_tap(self.settings):
-                sink.open_file = _open_private
+            sink = self._files(self.settings.path)
         else:
             self._spool = Spool(_spool_name(self.settings), self.lag)
             self._tapes.put(self._spool)
             sink = SpoolSink(self._spool)
         return Recorder(source, sink, self.settings.comment(source.name), self._ended)
+
+    def _files(self, path: str) -> FileRing | HeadersSink:
+        is_whole = not self.settings.headers_only
+        ring = FileRing(
+            path, self.settings.ring, self._tapes.put, self.lag if is_whole else None, self._clock
+        )
+        ring.note = self.notes.put
+        if is_tap(self.settings):
+            ring.open_file = _open_private
+        if is_whole:
+            return ring
+        if self.settings.user:
+            ring.open_file = partial(_open_for, self.settings.user)
+        sink = HeadersSink(ring, _spool_name(self.settings), self.lag, self._tapes.put)
+        ring.opened = sink.begin_file
+        return sink
 
     def _ended(self) -> None:
         self._tapes.put(None)
@@ -273,6 +289,13 @@ def _open_private(path: str) -> int:
         raise OSError(errno.EPERM, str(error)) from error
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.ftruncate(handle, 0)
+    return handle
+
+
+def _open_for(user: str, path: str) -> int:
+    """Open a file of a user that this process becomes soon, or is already. Raises OSError and LiveError."""
+    handle = open_file(path)
+    os.fchown(handle, *ids_of(user))
     return handle
 
 

@@ -13,7 +13,7 @@ from kdissect.capture.live.lag import Lag
 
 # Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. When it is full, the
 # pipe fills, and then the kernel drops packets and counts them.
-_MAX_SPOOL = 128 << 20
+MAX_SPOOL = 128 << 20
 # Seconds between two tests for growth of a file that another process writes.
 _POLL_S = 0.01
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -157,7 +157,7 @@ class FollowedFile:
 class Spool:
     """Bytes in memory, at most `limit` of them. A writer of more bytes waits."""
 
-    def __init__(self, path: str, lag: Lag, limit: int = _MAX_SPOOL) -> None:
+    def __init__(self, path: str, lag: Lag, limit: int = MAX_SPOOL) -> None:
         self.path = path
         self.bytes_read = 0
         self.chunk_size = CHUNK

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
 _PRIVATE = 0o077
+_SNAPS = _WHOLE, _HEADERS = "whole", "headers"
+_CONNECTIONS = _ALL, _CONCERNED = "all", "concerned"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -129,6 +131,14 @@ def _parser() -> ArgumentParser:
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
+    add("--snap", choices=_SNAPS, default=_WHOLE, help=(
+        "headers: no packet on the disk has more than its TCP header. The analysis has whole packets "
+        "(default: whole)"
+    ))  # fmt: skip
+    add("--connections", choices=_CONNECTIONS, default=_ALL, help=(
+        "concerned: an incident has only the connections of the clients, groups or brokers that its problems "
+        "name (default: all)"
+    ))  # fmt: skip
     add("--user", metavar="NAME", default="", help=(
         "go on as this user once the capture is open. Requires root, and --source libpcap or scapy "
         "(default: libpcap)"
@@ -147,7 +157,8 @@ def _settings(parser: ArgumentParser, options: Namespace) -> RecorderSettings:
     settings = RecorderSettings(
         options.directory, options.when or [parse_condition(ANY_CAUSE)], keep_bytes, keep_s, before_s,
         options.after, options.cooldown, options.max_incidents, options.redact,
-        Reading(options.port, options.only_port, options.keylog),
+        Reading(options.port, options.only_port, options.keylog), options.snap == _HEADERS,
+        options.connections == _CONCERNED,
     )  # fmt: skip
     problem = settings.contradiction()
     if problem:
@@ -213,7 +224,9 @@ def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folde
         live = live._replace(source=LIBPCAP)
     if options.user and live.source not in (LIBPCAP, SCAPY):
         raise ValueError(f"--user goes with --source libpcap or scapy, not with {live.source}")
-    return live._replace(path=folder.ring, ring=settings.ring, user=options.user)
+    return live._replace(
+        path=folder.ring, ring=settings.ring, user=options.user, headers_only=settings.headers_only
+    )
 
 
 def _begin(live: LiveSettings, files: ReplayedFiles | None) -> LiveCaptures:
