@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from captures.faults.clients import FRANZ, JAVA, KAFKA_PYTHON, LIBRDKAFKA
 from captures.faults.fault import ORDINARY, Fault
@@ -60,13 +61,14 @@ def _writer(room: Room, name: str, topic: str, library: str, more: dict[str, int
 
 
 def _reader(
-    room: Room, group: str, number: int, topic: str, library: str, settings: dict[str, object]
+    room: Room, group: str, number: int, topic: str, library: str, settings: dict[str, Any]
 ) -> _Start:
     own = {
         key: str(value).format(number) if value in _STATIC.values() else value
         for key, value in settings.items()
     }
-    return lambda: room.reads(f"{group}-{number}", topic, group, own, library=library)
+    name = f"{group}-{number}"
+    return lambda: room.reads(name, topic, group, own, library=library, commit_each="true")
 
 
 def _play(room: Room, seconds: float, every_s: float, recorder: "subprocess.Popen[bytes]") -> None:

@@ -17,20 +17,22 @@ _LOOK_S = 0.25
 class Feed:
     """Opens a capture with `begin`, and again after it ended in trouble, if it `returns`.
 
-    `between` is called while the analysis has nothing to do. Any thread may call `stop`.
+    An analysis that lags by more than `longest_lag_s` leaves out files, if this is not 0. `between` is called
+    while the analysis has nothing to do. Any thread may call `stop`.
     """
 
     def __init__(
         self, begin: Callable[[], LiveCaptures], returns: bool, between: Callable[[], None],
-        say: Callable[[str], object],
+        say: Callable[[str], object], longest_lag_s: float = 0.0,
     ) -> None:  # fmt: skip
         self._begin = begin
+        self._longest_lag_s = longest_lag_s
+        self._unanalysed = 0
         self._between = between
         self._say = say
         self._packets = self._drops = 0
         self._file: CaptureFile | None = None
-        self.captures = begin()
-        self.captures.lag.between = between
+        self.captures = self._begun()
         self.is_remote = self.captures.settings.source == STDIN
         """Whether the packets have the clock of another machine."""
         self._returns = returns and not self.is_remote
@@ -40,6 +42,12 @@ class Feed:
         self.trouble = ""
         """Why the capture ended, if nobody asked for it."""
         self._is_stopped = False
+
+    def _begun(self) -> LiveCaptures:
+        captures = self._begin()
+        captures.lag.between = self._between
+        captures.longest_lag_s = self._longest_lag_s
+        return captures
 
     def stop(self) -> None:
         """End the capture. Safe in a signal handler."""
@@ -55,6 +63,11 @@ class Feed:
     def drops(self) -> int:
         """Packets that the capture lost, as far as these files report it."""
         return self._drops + (self._file.drops if self._file is not None else 0)
+
+    @property
+    def unanalysed(self) -> int:
+        """Bytes of files that the analysis left out."""
+        return self._unanalysed + self.captures.unanalysed
 
     @property
     def now_ns(self) -> int:
@@ -76,15 +89,23 @@ class Feed:
         return self.captures.behind()
 
     def opened(self) -> Iterator[CaptureFile | None]:
-        """Yield each file that the capture begins, and None where packets are missing: it was begun again."""
+        """Yield each file that the capture begins, and None where packets are missing: it was begun again, or
+        files were left out.
+        """
         while True:
             captures = self.captures
             for file in captures.opened():
+                if captures.has_left_out:
+                    captures.has_left_out = False
+                    self._say("the analysis lags: it goes on with newer packets")
+                    yield None
                 self._file = file
                 yield file
                 self._see_clock()  # a short capture may be over before anybody asked for the time
                 self._packets, self._drops, self._file = self.packets, self.drops, None
             captures.close()
+            self._unanalysed += captures.unanalysed
+            captures.unanalysed = 0
             is_expected = self._is_stopped or not captures.trouble
             if is_expected or not self._returns:
                 self.trouble = "" if is_expected else captures.trouble
@@ -111,11 +132,10 @@ class Feed:
                 self._between()
             attempt += 1
             try:
-                self.captures = self._begin()
+                self.captures = self._begun()
             except (LiveError, OSError):
                 continue
             self._stop_if_asked()
-            self.captures.lag.between = self._between
             self._say("the capture goes on")
             return True
         return False

@@ -54,6 +54,11 @@ class RecorderSettings(NamedTuple):
         return int(self.before_s * SECOND_NS)
 
     @property
+    def longest_lag_s(self) -> float:
+        """The lag from which on the analysis leaves out packets, since old symptoms do not count."""
+        return self.before_s / 2
+
+    @property
     def after_ns(self) -> int:
         """`after_s` in nanoseconds."""
         return int(self.after_s * SECOND_NS)

@@ -83,7 +83,8 @@ def parse(data: bytes | ScapyPacket, link_type: int = 1) -> Segment | None:
         ETHERNET / V4 / UDP(dport=53) / Raw(PAYLOAD), ETHERNET / V4 / ICMP() / Raw(bytes(V4 / SEGMENT)),
         ETHERNET / IP(src="10.1.2.3", dst="10.9.8.7", flags="MF") / SEGMENT,
         ETHERNET / V6 / IPv6ExtHdrFragment(offset=0, m=1, id=7) / SEGMENT,
-        ETHERNET / V6 / IPv6ExtHdrFragment(offset=9, m=0, id=7) / Raw(PAYLOAD), Ether(type=0x1234, **MACS) / PAYLOAD,
+        ETHERNET / V6 / IPv6ExtHdrFragment(offset=9, m=0, id=7) / Raw(PAYLOAD),
+        Ether(type=0x1234, **MACS) / PAYLOAD,
     ],
 )  # fmt: skip
 def test_what_is_no_whole_segment_has_no_content_in_its_headers(frame: ScapyPacket) -> None:

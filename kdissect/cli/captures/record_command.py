@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
 _PRIVATE = 0o077
+_NICE = 5  # with 10, two busy cores leave an analysis a tenth of one: less than 20,000 packets a second need
 _SNAPS = _WHOLE, _HEADERS = "whole", "headers"
 _CONNECTIONS = _ALL, _CONCERNED = "all", "concerned"
 
@@ -180,14 +181,16 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     if live.user:
         folder.give_to(*ids_of(live.user))
     # another user cannot open an interface again
-    feed = Feed(partial(_begin, live, files), files is None and not live.user, recorder.look, say)
+    longest_lag_s = settings.longest_lag_s if files is None else 0.0
+    returns = files is None and not live.user
+    feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
         drop_to(live.user)
     process = None
     try:
         _listen(recorder, feed.stop)
         if files is None:
-            give_way()
+            give_way(_NICE)
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
         with serving(options, lambda: _collector(recorder, feed, folder, messages)):
@@ -199,6 +202,8 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
         messages.close()
     made = recorder.incidents.made
     say(f"{plural(feed.packets, 'packet')} recorded, {feed.drops} dropped; {plural(made, 'incident')}")
+    if feed.unanalysed:
+        say(f"{plural(feed.unanalysed, 'byte')} more were recorded without an analysis: it lagged")
     if feed.trouble:
         say(feed.trouble)
     if process is not None:
