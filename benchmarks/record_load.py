@@ -29,6 +29,7 @@ from kdissect.capture.files import open_captures
 
 SENDS, CAPTURES = "kdload0", "kdload1"
 BROKER_PORT, FILTER = 9092, "tcp port 9092"
+BUFFER_MIB = "32"
 BURST = 20
 ENDS_S = 20
 PORTS_AT = 34  # Ethernet, IPv4 without options
@@ -78,16 +79,17 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def memory_kb(pid: int) -> int:
+def memory_kb(pid: int) -> list[int]:
     """Return the memory of a process and those below it, shared pages divided among those that share them."""
-    total = 0
+    found = []
     for one in tree(pid):
         try:
             rolled = Path(f"/proc/{one}/smaps_rollup").read_text()
         except OSError:
             continue
-        total += int(re.search(r"^Pss:\s+(\d+)", rolled, re.MULTILINE)[1])  # type: ignore[index]
-    return total
+        match = re.search(r"^Pss:\s+(\d+)", rolled, re.MULTILINE)
+        found += [] if match is None else [int(match[1])]
+    return found
 
 
 def cpu_of(pid: int) -> list[tuple[str, float]]:
@@ -104,15 +106,14 @@ def cpu_of(pid: int) -> list[tuple[str, float]]:
     return found
 
 
-def ended(process: subprocess.Popen[str]) -> str:
-    """Interrupt a program. Return its last words. One that still has much to analyse is interrupted twice."""
+def end(process: subprocess.Popen[str]) -> None:
+    """Interrupt a program: twice if it still has much to analyse."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(ENDS_S)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    return process.stderr.read()
+        process.wait(ENDS_S)
 
 
 def main(arguments: list[str]) -> int:
@@ -134,8 +135,13 @@ def main(arguments: list[str]) -> int:
     programs: list[subprocess.Popen[str]] = []
 
     def start(*command: str) -> subprocess.Popen[str]:
-        programs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        with (folder / f"words-{len(programs)}").open("w") as words_file:
+            programs.append(subprocess.Popen(command, stdout=words_file, stderr=words_file, text=True))
         return programs[-1]
+
+    def words(process: subprocess.Popen[str], most: int = 6) -> str:
+        said = (folder / f"words-{programs.index(process)}").read_text().splitlines()
+        return " | ".join(filter(None, said[-most:]))
 
     try:
         for name in (SENDS, CAPTURES):
@@ -144,7 +150,7 @@ def main(arguments: list[str]) -> int:
         for _ in range(os.cpu_count() or 1):
             start(sys.executable, "-c", BUSY)
         dumpcap = start(
-            "dumpcap", "-q", "-i", CAPTURES, "-B", "64", "-f", FILTER, "-w", str(folder / "d.pcapng")
+            "dumpcap", "-q", "-i", CAPTURES, "-B", BUFFER_MIB, "-f", FILTER, "-w", str(folder / "d.pcapng")
         )
         head = [sys.executable, "-m", "kdissect", "record", "-i", CAPTURES, "-f", FILTER]
         record = start(*head, "-d", str(folder / "recorder"), *chosen.option)
@@ -152,13 +158,12 @@ def main(arguments: list[str]) -> int:
             "nice", "-n", "-10", sys.executable, __file__, chosen.capture, "--plays",
             "--rate", str(chosen.rate), "--seconds", str(chosen.seconds),
         )  # fmt: skip
-        assert sender.stdout is not None
         time.sleep(3)
-        most = 0
+        most = [0]
         while sender.poll() is None:
             time.sleep(1)
-            most = max(most, memory_kb(record.pid))
-        print(sender.stdout.read().strip().replace("\n", "; "))
+            most = max(most, memory_kb(record.pid), key=sum)
+        print(words(sender, 1))
         for name, process in (("dumpcap", dumpcap), ("record", record)):
             parts = cpu_of(process.pid)
             total = sum(seconds for _, seconds in parts) / chosen.seconds
@@ -167,8 +172,10 @@ def main(arguments: list[str]) -> int:
                 print(f"  {seconds / chosen.seconds:.2f} {command}")
         time.sleep(2)
         for name, process in (("dumpcap", dumpcap), ("record", record)):
-            print(f"{name}: {' | '.join(ended(process).strip().splitlines()[-4:])}")
-        print(f"record: at most {most / 1000:.0f} MB")
+            end(process)
+            print(f"{name}: {words(process)}")
+        parts_mb = " + ".join(f"{one / 1000:.0f}" for one in most)
+        print(f"record: at most {sum(most) / 1000:.0f} MB ({parts_mb})")
     finally:
         for process in programs:
             process.kill()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.capture_file import STEP_NS, CaptureFile
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Behind
 from kdissect.capture.live.live_settings import STDIN, LiveError
 
 _PAUSES_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 _LOOK_S = 0.25
+
+
+def set_by(before_ns: int, now_ns: int) -> int:
+    """Return by how much a clock was set back between two packets: 0 if it was not."""
+    return now_ns - before_ns if before_ns and now_ns < before_ns - STEP_NS else 0
 
 
 class Feed:
@@ -36,7 +41,7 @@ class Feed:
         self.is_remote = self.captures.settings.source == STDIN
         """Whether the packets have the clock of another machine."""
         self._returns = returns and not self.is_remote
-        self._packet_ns = self._seen_at_ns = 0
+        self._packet_ns = self._seen_at_ns = self._set_by_ns = 0
         self.is_over = False
         """Whether no packets follow."""
         self.trouble = ""
@@ -79,9 +84,16 @@ class Feed:
             return time.time_ns()
         return self._packet_ns + time.monotonic_ns() - self._seen_at_ns
 
+    def take_set_by_ns(self) -> int:
+        """Return by how much the clock of the packets was set back since the last call."""
+        self._see_clock()
+        by_ns, self._set_by_ns = self._set_by_ns, 0
+        return by_ns
+
     def _see_clock(self) -> None:
-        latest_ns = self._file.last_time_ns if self._file is not None else None
+        latest_ns = self._file.clock_ns if self._file is not None else None
         if latest_ns is not None and latest_ns != self._packet_ns:
+            self._set_by_ns += set_by(self._packet_ns, latest_ns)
             self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
 
     def behind(self) -> Behind:

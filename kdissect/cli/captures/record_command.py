@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
 _PRIVATE = 0o077
+_BUFFER_MIB = 32  # 4 s of 20,000 small packets a second: a recorder runs for weeks next to others
 _NICE = 5  # with 10, two busy cores leave an analysis a tenth of one: less than 20,000 packets a second need
 _SNAPS = _WHOLE, _HEADERS = "whole", "headers"
 _CONNECTIONS = _ALL, _CONCERNED = "all", "concerned"
@@ -97,7 +98,7 @@ def _parser() -> ArgumentParser:
         "kdissect record ... -- COMMAND records while a command runs, and fails if there was an incident.",
     )
     add_inputs(parser)
-    add_live(parser, writes=False)
+    add_live(parser, writes=False, buffer_mib=_BUFFER_MIB)
     add = parser.add_argument_group("the recorder (docs/record.md)").add_argument
     add("-d", "--directory", metavar="DIR", required=True, help=(
         "folder for packets and incidents, which only its owner can read"
