@@ -37,7 +37,7 @@ class CaptureFile:
     """
 
     __slots__ = (
-        "_clock_ns", "_is_given_up", "_parser", "capture_set", "compression", "error", "first_time_ns",
+        "_is_given_up", "_parser", "capture_set", "clock_ns", "compression", "error", "first_time_ns",
         "index", "is_request_log", "is_stream", "last_time_ns", "path", "size", "source",
     )  # fmt: skip
 
@@ -57,7 +57,8 @@ class CaptureFile:
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
         self._parser: CaptureParser | None = None
-        self._clock_ns: int | None = None  # latest time since the clock last went backwards
+        self.clock_ns: int | None = None
+        """The latest time since the clock last went backwards."""
         self._is_given_up = False
 
     @property
@@ -146,7 +147,7 @@ class CaptureFile:
         if self._is_given_up or (self.error is not None and self._parser is None):
             return
         self._parser = self.error = None
-        self.first_time_ns = self.last_time_ns = self._clock_ns = None
+        self.first_time_ns = self.last_time_ns = self.clock_ns = None
         try:
             yield from self._read()
         except CutStreamError as damage:
@@ -179,7 +180,7 @@ class CaptureFile:
             self._parser is not None and not self._is_given_up
         ):  # the bytes that were read will be read again, and a file that is no capture stays one
             self._parser = self.error = None
-            self.first_time_ns = self.last_time_ns = self._clock_ns = None
+            self.first_time_ns = self.last_time_ns = self.clock_ns = None
         return first[0][1] if first else None
 
     def _read(self) -> Iterator[PacketBlock]:
@@ -208,13 +209,13 @@ class CaptureFile:
 
     def _note_times(self, batch: PacketBlock) -> None:
         first, last = batch.span()
-        clock_ns = self._clock_ns
+        clock_ns = self.clock_ns
         if self.is_request_log:
             pass  # a line has the time of the response, and the request came earlier
         elif last - first > STEP_NS or (clock_ns is not None and first < clock_ns - STEP_NS):
             self._note_steps(batch)
         elif clock_ns is None or last > clock_ns:
-            self._clock_ns = last
+            self.clock_ns = last
         if self.first_time_ns is None or first < self.first_time_ns:
             self.first_time_ns = first
         if self.last_time_ns is None or last > self.last_time_ns:
@@ -223,7 +224,7 @@ class CaptureFile:
     def _note_steps(self, batch: PacketBlock) -> None:
         """Note each step back of the clock that is larger than a network card's queues explain."""
         assert self._parser is not None
-        self._clock_ns, steps = batch.steps_back(self._clock_ns, STEP_NS)
+        self.clock_ns, steps = batch.steps_back(self.clock_ns, STEP_NS)
         for ref, time_ns, step_ns in steps:
             self._parser.note_step_back(ref, time_ns, step_ns)
 

@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 
 from kdissect.causes.capture.capture_too_poor import CaptureTooPoor
+from kdissect.causes.groups.rolling_restart import RollingRestart
 from kdissect.causes.registry import cause_by
 from kdissect.model.cause import Severity
 from kdissect.query import FilterError, compile_filter
@@ -22,6 +23,8 @@ from kdissect.rules.rule_selection import select
 
 ANY_CAUSE = "cause"
 SEVERITIES = tuple(severity.name.lower() for severity in Severity)
+# A capture that lacks much is no trouble of the traffic, and a deployment is wanted: both need their id.
+_ONLY_BY_ID = (CaptureTooPoor.id, RollingRestart.id)
 _TIME = r"([0-9]+(?:\.[0-9]+)?)(ms|s|min|m|h)"
 _COUNT = re.compile(rf"(.+),\s*([0-9]{{1,7}})\s+in\s+{_TIME}", re.DOTALL)
 _PERCENTILE = re.compile(rf"([A-Za-z_][\w.]*)\s+p([0-9]{{2}}|99[0-9]{{1,2}})\s*(>=?)\s*(\S+)\s+for\s+{_TIME}")
@@ -29,10 +32,7 @@ _WORD = re.compile(r"[A-Za-z][\w-]*")
 
 
 class CauseCondition:
-    """Causes of `why`: all (`cause`), of one severity, or of one id.
-
-    A capture that lacks much is no trouble of the traffic: it needs its id.
-    """
+    """Causes of `why`: all (`cause`), of one severity, or of one id. Those of `_ONLY_BY_ID` need their id."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,7 +43,7 @@ class CauseCondition:
             return False
         if self.text in (symptom.name, *symptom.effects):
             return True
-        return self.text in (ANY_CAUSE, symptom.level) and symptom.name != CaptureTooPoor.id
+        return self.text in (ANY_CAUSE, symptom.level) and symptom.name not in _ONLY_BY_ID
 
 
 class RuleCondition:

@@ -27,7 +27,7 @@ class ExchangeCondition:
 
     def __init__(self, text: str, filters: tuple[Predicate, ...]) -> None:
         self.text = text
-        self._filters = filters
+        self.filters = filters
         self._tests: list[_Test] = []
         self._latest_ns = 0
         self._read_until_ns = 0
@@ -35,7 +35,7 @@ class ExchangeCondition:
 
     def bind(self, context: Context) -> None:
         """Begin with an analysis, of which the context knows the facts."""
-        self._tests = [one.bind(context) for one in self._filters]
+        self._tests = [one.bind(context) for one in self.filters]
         self._read_until_ns = self._latest_ns
 
     def see(self, exchange: Exchange) -> None:

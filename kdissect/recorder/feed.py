@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from kdissect.capture.capture_file import CaptureFile
+from kdissect.capture.capture_file import STEP_NS, CaptureFile
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Behind
 from kdissect.capture.live.live_settings import STDIN, LiveError
@@ -14,32 +14,45 @@ _PAUSES_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 _LOOK_S = 0.25
 
 
+def set_by(before_ns: int, now_ns: int) -> int:
+    """Return by how much a clock was set back between two packets: 0 if it was not."""
+    return now_ns - before_ns if before_ns and now_ns < before_ns - STEP_NS else 0
+
+
 class Feed:
     """Opens a capture with `begin`, and again after it ended in trouble, if it `returns`.
 
-    `between` is called while the analysis has nothing to do. Any thread may call `stop`.
+    An analysis that lags by more than `longest_lag_s` leaves out files, if this is not 0. `between` is called
+    while the analysis has nothing to do. Any thread may call `stop`.
     """
 
     def __init__(
         self, begin: Callable[[], LiveCaptures], returns: bool, between: Callable[[], None],
-        say: Callable[[str], object],
+        say: Callable[[str], object], longest_lag_s: float = 0.0,
     ) -> None:  # fmt: skip
         self._begin = begin
+        self._longest_lag_s = longest_lag_s
+        self._unanalysed = 0
         self._between = between
         self._say = say
         self._packets = self._drops = 0
         self._file: CaptureFile | None = None
-        self.captures = begin()
-        self.captures.lag.between = between
+        self.captures = self._begun()
         self.is_remote = self.captures.settings.source == STDIN
         """Whether the packets have the clock of another machine."""
         self._returns = returns and not self.is_remote
-        self._packet_ns = self._seen_at_ns = 0
+        self._packet_ns = self._seen_at_ns = self._set_by_ns = 0
         self.is_over = False
         """Whether no packets follow."""
         self.trouble = ""
         """Why the capture ended, if nobody asked for it."""
         self._is_stopped = False
+
+    def _begun(self) -> LiveCaptures:
+        captures = self._begin()
+        captures.lag.between = self._between
+        captures.longest_lag_s = self._longest_lag_s
+        return captures
 
     def stop(self) -> None:
         """End the capture. Safe in a signal handler."""
@@ -57,6 +70,11 @@ class Feed:
         return self._drops + (self._file.drops if self._file is not None else 0)
 
     @property
+    def unanalysed(self) -> int:
+        """Bytes of files that the analysis left out."""
+        return self._unanalysed + self.captures.unanalysed
+
+    @property
     def now_ns(self) -> int:
         """The time by the clock of the packets: that of another machine for standard input."""
         if not self.is_remote:
@@ -66,9 +84,16 @@ class Feed:
             return time.time_ns()
         return self._packet_ns + time.monotonic_ns() - self._seen_at_ns
 
+    def take_set_by_ns(self) -> int:
+        """Return by how much the clock of the packets was set back since the last call."""
+        self._see_clock()
+        by_ns, self._set_by_ns = self._set_by_ns, 0
+        return by_ns
+
     def _see_clock(self) -> None:
-        latest_ns = self._file.last_time_ns if self._file is not None else None
+        latest_ns = self._file.clock_ns if self._file is not None else None
         if latest_ns is not None and latest_ns != self._packet_ns:
+            self._set_by_ns += set_by(self._packet_ns, latest_ns)
             self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
 
     def behind(self) -> Behind:
@@ -76,15 +101,23 @@ class Feed:
         return self.captures.behind()
 
     def opened(self) -> Iterator[CaptureFile | None]:
-        """Yield each file that the capture begins, and None where packets are missing: it was begun again."""
+        """Yield each file that the capture begins, and None where packets are missing: it was begun again, or
+        files were left out.
+        """
         while True:
             captures = self.captures
             for file in captures.opened():
+                if captures.has_left_out:
+                    captures.has_left_out = False
+                    self._say("the analysis lags: it goes on with newer packets")
+                    yield None
                 self._file = file
                 yield file
                 self._see_clock()  # a short capture may be over before anybody asked for the time
                 self._packets, self._drops, self._file = self.packets, self.drops, None
             captures.close()
+            self._unanalysed += captures.unanalysed
+            captures.unanalysed = 0
             is_expected = self._is_stopped or not captures.trouble
             if is_expected or not self._returns:
                 self.trouble = "" if is_expected else captures.trouble
@@ -111,11 +144,10 @@ class Feed:
                 self._between()
             attempt += 1
             try:
-                self.captures = self._begin()
+                self.captures = self._begun()
             except (LiveError, OSError):
                 continue
             self._stop_if_asked()
-            self.captures.lag.between = self._between
             self._say("the capture goes on")
             return True
         return False

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from kdissect.capture.capture_file import STEP_NS
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
 from kdissect.engine.times import SECOND_NS
 from kdissect.model.faults import fault_text
@@ -34,7 +35,6 @@ _LOOK_S = 0.25
 _PACKETS_PART = 10  # evaluations take one part of the time in this number
 _PATIENCE_S = 120.0  # a copy that takes longer is ended
 _FLUSH_S = 1.5  # capturing programs gather packets for up to a second
-_STEP_NS = SECOND_NS  # a clock that drifts is not set
 # An analysis reads the packets before it again: a quarter of its packets at most.
 _ANALYSIS_S, _ANALYSIS_PARTS = 600.0, 4
 _ATTEMPTS, _ATTEMPT_EVERY_S = 3, 10.0
@@ -124,6 +124,7 @@ class FlightRecorder:
         if lag.analysed < lag.written or not files.is_written(_LOOK_S) or lag.analysed < lag.written:
             return
         if files.is_slice_over:
+            self._look_at_clock()
             self._look_at_marks()
             self._look_at_exchanges()
             if self._watch is not None and self._watch.is_about_causes_or_rules():
@@ -292,21 +293,35 @@ class FlightRecorder:
         return time.monotonic() if self._files is None else self._files.clock()
 
     def _old(self, latest: str) -> list[str]:
-        """Return the files with which the next analysis begins: the packets before, up to a file."""
+        """Return the files with which the next analysis begins: the packets before, up to a file.
+
+        Packets without content would be holes for it.
+        """
+        if self._settings.headers_only:
+            return []
         segments = self._folder.segments()
         known = segments[: segments.index(latest) + 1] if latest in segments else []
         now_ns = self.now_ns
         return segments_within(known, [[now_ns - self._settings.before_ns, now_ns]])
 
     def _look_at_clock(self) -> None:
-        assert self.feed is not None
-        if self.feed.is_remote:
-            return
-        offset_ns = self.now_ns - time.monotonic_ns()
-        by_ns, self._clock_offset_ns = offset_ns - self._clock_offset_ns, offset_ns
-        if abs(by_ns) > _STEP_NS:
+        by_ns = self._clock_set_by_ns()
+        if by_ns:
             self._say(f"the clock was set by {by_ns / 1e9:+.1f} s")
             self.incidents.step(self.now_ns - by_ns, by_ns)
+
+    def _clock_set_by_ns(self) -> int:
+        """Return by how much the clock was set since the last call. That of packets is only seen to be set
+        back: they may come late.
+        """
+        if self._files is not None:
+            return self._files.take_set_by_ns()
+        assert self.feed is not None
+        if self.feed.is_remote:
+            return self.feed.take_set_by_ns()
+        offset_ns = self.now_ns - time.monotonic_ns()
+        by_ns, self._clock_offset_ns = offset_ns - self._clock_offset_ns, offset_ns
+        return by_ns if abs(by_ns) > STEP_NS else 0
 
     def _say_notes(self) -> None:
         assert self.feed is not None

@@ -13,7 +13,7 @@ from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
 from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
-from kdissect.excerpt.write_packets import write_frames
+from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.packets.packet import Packet
 from kdissect.recorder.folder import NAMES
 from kdissect.recorder.watch import Reading
@@ -34,26 +34,36 @@ class Copied(NamedTuple):
 
 
 def copy_packets(
-    segments: Sequence[str], spans: Spans, reading: Reading, target: Path, comment: str
-) -> Copied:
-    """Write all packets of some times, in their order. Raises OSError."""
-    wanted = segments_within(segments, spans)
+    segments: Sequence[str], spans: Spans, reading: Reading, target: Path, comment: str,
+    connections: Collection[str] | None = None,
+) -> Copied:  # fmt: skip
+    """Write the packets of some times, in their order: all, or those of some connections. Raises OSError."""
     packets = size = first_ns = last_ns = 0
+
+    def write(packet: Packet) -> None:
+        nonlocal packets, size, first_ns, last_ns
+        time_ns = packet.time_ns
+        if any(begin <= time_ns <= end for begin, end in spans):
+            file.write(packet)
+            packets += 1
+            size += len(packet.data)
+            first_ns = min(first_ns or time_ns, time_ns)
+            last_ns = max(last_ns, time_ns)
+
     with PacketFile(str(target), comment) as file:
-        secrets = _secrets(wanted, reading)
+        secrets = _secrets(segments, reading, connections)
         if secrets:
             file.secrets(TLS_KEY_LOG, secrets)
-        for batch in open_captures(wanted).batches() if wanted else ():
-            for plain in batch:
-                time_ns = plain[1]
-                if not any(begin <= time_ns <= end for begin, end in spans):
-                    continue
-                packet = Packet._make(plain)
-                file.write(packet)
-                packets += 1
-                size += len(packet.data)
-                first_ns = min(first_ns or time_ns, time_ns)
-                last_ns = max(last_ns, time_ns)
+        if connections is not None:
+            again = reading.dissection(segments)
+            files = again.captures.files
+            copy_connections(
+                connections, again.captures.batches(), again.ports, lambda at: files[at].capture_set, write
+            )
+        elif segments:
+            for batch in open_captures(segments).batches():
+                for plain in batch:
+                    write(Packet._make(plain))
     return Copied(packets, size, first_ns, last_ns)
 
 
@@ -85,14 +95,16 @@ def segments_within(segments: Sequence[str], spans: Spans) -> list[str]:
     return found
 
 
-def _secrets(segments: Sequence[str], reading: Reading) -> bytes:
-    """Return the lines of a key log for the TLS sessions in some files."""
+def _secrets(segments: Sequence[str], reading: Reading, connections: Collection[str] | None) -> bytes:
+    """Return the lines of a key log for the TLS sessions in some files, or of some connections in them."""
     if not segments or not (reading.key_logs or any(map(_has_secrets, segments))):
         return b""
     dissection = reading.dissection(segments)
     lines: dict[str, None] = {}
     for event in dissection.events():
         if isinstance(event, ConnectionClosed) and event.connection.tls is not None:
+            if connections is not None and event.connection.id not in connections:
+                continue
             for session in event.connection.tls.sessions:
                 lines |= dict.fromkeys(dissection.key_logs.lines(*session))
     return "".join(f"{line}\n" for line in lines).encode()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from kdissect.capture.whole_file import beside
 from kdissect.engine.times import SECOND_NS, rfc3339
+from kdissect.recorder.concerned import concerned
 from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync, sync_folder, write_whole
 from kdissect.recorder.incident import Incident, Row
-from kdissect.recorder.incident_packets import copy_packets, redact
+from kdissect.recorder.incident_packets import copy_packets, redact, segments_within
 from kdissect.recorder.incident_reports import write_reports
 from kdissect.recorder.settings import RecorderSettings
 
@@ -43,7 +44,10 @@ def _fill(part: Path, folder: Folder, settings: RecorderSettings, incident: Inci
     capture = part / CAPTURE
     comment = f"Incident {incident.id}: {incident.headline(settings.redact != NAMES)}."
     raw = part / f"raw-{CAPTURE}" if settings.redact else capture
-    copied = copy_packets(folder.segments(), incident.spans, settings.reading, raw, comment)
+    segments = segments_within(folder.segments(), incident.spans)
+    symptoms = [problem.symptom for problem in incident.problems]
+    connections = concerned(segments, settings.reading, symptoms) if settings.only_concerned else None
+    copied = copy_packets(segments, incident.spans, settings.reading, raw, comment, connections)
     if settings.redact:
         redact(raw, settings.redact, settings.reading, capture)
         raw.unlink()
@@ -57,6 +61,8 @@ def _fill(part: Path, folder: Folder, settings: RecorderSettings, incident: Inci
         "first_packet": rfc3339(copied.first_ns) if copied.packets else None,
         "last_packet": rfc3339(copied.last_ns) if copied.packets else None,
         "has_all_before": not is_late,
+        "connections": "all" if connections is None else "concerned",
+        "has_headers_only": settings.headers_only,
         "redacted": settings.redact or None,
         **results,
     }

@@ -54,6 +54,10 @@ RECORDER_METRICS = (
         lambda of: of.feed.behind().seconds,
     ),
     RecorderMetric(
+        "record_unanalysed_bytes_total", True, "bytes recorded that an analysis with a lag left out",
+        lambda of: of.feed.unanalysed,
+    ),
+    RecorderMetric(
         "record_incidents_total", True, "incidents opened", lambda of: of.recorder.incidents.made
     ),
     RecorderMetric(

@@ -15,6 +15,7 @@ from kdissect.capture.formats.capture_writer import BEFORE_1970, PcapngWriter
 from kdissect.capture.formats.packet_file import APPLICATION
 from kdissect.model.packets.commented import plain_link
 from kdissect.model.packets.packet import Packet, PlainPacket
+from kdissect.recorder.feed import set_by
 
 _PIECE = 1 << 20
 _WAIT_S = 0.5
@@ -28,6 +29,7 @@ class ReplayedFiles:
     def __init__(self, paths: Sequence[str], slice_ns: int) -> None:
         self.captures: CaptureSet = open_captures(paths)
         self.now_ns = 0
+        self._set_by_ns = self._all_set_by_ns = 0
         self.is_slice_over = False
         """Whether the latest bytes end a slice."""
         self._slice_ns = slice_ns
@@ -71,8 +73,13 @@ class ReplayedFiles:
         return sum(file.drops for file in self.captures.files)
 
     def clock(self) -> float:
-        """Return the time in seconds, for the ring."""
-        return self.now_ns / 1e9
+        """Return a time in seconds, for the ring. Nobody sets this clock."""
+        return (self.now_ns - self._all_set_by_ns) / 1e9
+
+    def take_set_by_ns(self) -> int:
+        """Return by how much the clock of the packets was set back since the last call."""
+        by_ns, self._set_by_ns = self._set_by_ns, 0
+        return by_ns
 
     def _all_pieces(self) -> Iterator[bytes]:
         end_ns = 0
@@ -81,11 +88,14 @@ class ReplayedFiles:
             for packet in batch:
                 time_ns = packet[1]
                 end_ns = end_ns or time_ns + self._slice_ns
-                if time_ns >= end_ns or self._out.tell() >= _PIECE:
-                    self.is_slice_over = time_ns >= end_ns
+                by_ns = set_by(self.now_ns, time_ns)
+                if by_ns or time_ns >= end_ns or self._out.tell() >= _PIECE:
+                    self.is_slice_over = bool(by_ns) or time_ns >= end_ns
                     yield self._taken()
-                    end_ns = max(end_ns, time_ns + self._slice_ns) if self.is_slice_over else end_ns
-                self.now_ns = max(self.now_ns, time_ns)
+                    end_ns = time_ns + self._slice_ns if self.is_slice_over else end_ns
+                self._set_by_ns += by_ns
+                self._all_set_by_ns += by_ns
+                self.now_ns = time_ns if by_ns else max(self.now_ns, time_ns)
                 self._write(packet)
         self.is_slice_over = True
         yield self._taken()

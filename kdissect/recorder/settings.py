@@ -23,7 +23,9 @@ class RecorderSettings(NamedTuple):
 
     `folder` has everything that it writes. `keep_bytes` and `keep_s` bound the ring (0: no such bound).
     `before_s` and `after_s` are the seconds of an incident before and after its problem. A problem that comes
-    back within `cooldown_s` counts in its incident. `redact` is a level of `extract --redact`, or empty.
+    back within `cooldown_s` counts in its incident. `redact` is a level of `extract --redact`, or empty. With
+    `headers_only` the disk has no content of packets. `only_concerned`: incidents have the connections that
+    their problems concern.
     """
 
     folder: str
@@ -36,6 +38,8 @@ class RecorderSettings(NamedTuple):
     max_incidents: int = 100
     redact: str = ""
     reading: Reading = Reading()
+    headers_only: bool = False
+    only_concerned: bool = False
 
     @property
     def ring(self) -> Ring:
@@ -48,6 +52,11 @@ class RecorderSettings(NamedTuple):
     def before_ns(self) -> int:
         """`before_s` in nanoseconds."""
         return int(self.before_s * SECOND_NS)
+
+    @property
+    def longest_lag_s(self) -> float:
+        """The lag from which on the analysis leaves out packets, since old symptoms do not count."""
+        return self.before_s / 2
 
     @property
     def after_ns(self) -> int:
@@ -77,6 +86,8 @@ class RecorderSettings(NamedTuple):
                 f"--keep {self.keep_s:g}s is shorter than --before and --after together "
                 f"({self.before_s + self.after_s:g}s). Raise --keep, or lower one of them"
             )
+        if self.headers_only and self.redact:
+            return "--snap headers leaves nothing to --redact: the packets have no content"
         if self.keep_bytes and self.keep_bytes < MIN_BYTES:
             return f"--keep needs at least {MIN_BYTES // MIB}MiB"
         return ""

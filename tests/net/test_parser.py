@@ -14,6 +14,7 @@ from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet
 from kdissect.model.packets.segment import Segment, flow_endpoints
+from kdissect.net.headers.header_length import header_length
 from kdissect.net.parser import SegmentParser
 
 with warnings.catch_warnings():
@@ -21,7 +22,7 @@ with warnings.catch_warnings():
     from scapy.contrib.geneve import GENEVE
     from scapy.contrib.mpls import MPLS
     from scapy.layers.dot11 import Dot11, RadioTap
-    from scapy.layers.inet import IP, TCP, UDP, IPOption_NOP, fragment
+    from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP, fragment
     from scapy.layers.inet6 import (
         IPv6,
         IPv6ExtHdrDestOpt,
@@ -65,7 +66,32 @@ def packet(data: bytes, link_type: int = 1, wire_length: int | None = None, ref:
 
 
 def parse(data: bytes | ScapyPacket, link_type: int = 1) -> Segment | None:
-    return SegmentParser().parse(packet(bytes(data), link_type))
+    """Return the segment. Without its content, the packet has the same one."""
+    data = bytes(data)
+    segment = SegmentParser().parse(packet(data, link_type))
+    if segment is not None:
+        headers = data[: header_length(link_type, data)]
+        cut = SegmentParser().parse(packet(headers, link_type, len(data)))
+        missing = segment.missing + len(segment.payload)
+        assert cut == segment._replace(payload=b"", missing=missing)
+    return segment
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        ETHERNET / V4 / UDP(dport=53) / Raw(PAYLOAD), ETHERNET / V4 / ICMP() / Raw(bytes(V4 / SEGMENT)),
+        ETHERNET / IP(src="10.1.2.3", dst="10.9.8.7", flags="MF") / SEGMENT,
+        ETHERNET / V6 / IPv6ExtHdrFragment(offset=0, m=1, id=7) / SEGMENT,
+        ETHERNET / V6 / IPv6ExtHdrFragment(offset=9, m=0, id=7) / Raw(PAYLOAD),
+        Ether(type=0x1234, **MACS) / PAYLOAD,
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_segment_has_no_content_in_its_headers(frame: ScapyPacket) -> None:
+    data = bytes(frame)
+    headers = data[: header_length(LinkType.ETHERNET, data)]
+    assert not any(PAYLOAD[at : at + 4] in headers for at in range(len(PAYLOAD) - 4))
+    assert header_length(4711, data) == 0
 
 
 def check(segment: Segment | None, *, ipv6: bool = False, payload: bytes = PAYLOAD) -> None:

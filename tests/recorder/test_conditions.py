@@ -27,10 +27,11 @@ def test_causes_by_severity_id_and_consequence(text: str, holds: bool) -> None:
     assert not condition.holds(SLOW._replace(kind=RULE))
 
 
-def test_a_poor_capture_needs_its_id() -> None:
-    poor = SLOW._replace(name="capture-too-poor", level="wastes", effects=())
-    held = [text for text in ("cause", "wastes", "capture-too-poor") if parse_condition(text).holds(poor)]  # type: ignore[union-attr]
-    assert held == ["capture-too-poor"]
+@pytest.mark.parametrize("name", ["capture-too-poor", "rolling-restart"])
+def test_poor_captures_and_deployments_need_their_id(name: str) -> None:
+    found = SLOW._replace(name=name, level="wastes", effects=())
+    held = [text for text in ("cause", "wastes", name) if parse_condition(text).holds(found)]  # type: ignore[union-attr]
+    assert held == [name]
 
 
 @pytest.mark.parametrize("text", ["PRD001", "PRD"])

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kdissect.capture.live.live_settings import STDIN
+import pytest
+
+from kdissect.capture.files import open_captures
+from kdissect.capture.live.captures import LiveCaptures
+from kdissect.capture.live.lag import Lag
+from kdissect.capture.live.live_settings import STDIN, LiveSettings, Ring
+from kdissect.capture.live.tapes import FollowedFile
 from kdissect.recorder.feed import Feed
+from tests.capture.live.fake_source import FakeSource, pieces_of
+from tests.support.console import CAPTURES
 
 DAY_NS = 86_400_000_000_000
 PACKETS_NS = 1_795_000_000_000_000_000
@@ -16,8 +27,53 @@ def test_the_clock_of_a_capture_that_is_over_before_anybody_asks_is_that_of_its_
     file = SimpleNamespace(packets=1, drops=0, last_time_ns=PACKETS_NS)
     captures: Any = SimpleNamespace(
         settings=SimpleNamespace(source=STDIN), lag=SimpleNamespace(), trouble="",
-        opened=lambda: iter([file]), close=lambda: None,
+        unanalysed=0, has_left_out=False,        opened=lambda: iter([file]), close=lambda: None,
     )  # fmt: skip
     feed = Feed(lambda: captures, False, lambda: None, print)
     assert list(feed.opened()) == [file]
     assert 0 <= feed.now_ns - PACKETS_NS < DAY_NS
+
+
+@pytest.mark.parametrize(("longest_lag_s", "files"), [(0.0, 5), (1e-9, 1)])
+def test_an_analysis_that_lags_goes_on_with_the_newest_file(
+    tmp_path: Path, longest_lag_s: float, files: int
+) -> None:
+    data = (CAPTURES / "kafka44_java_groups.pcapng").read_bytes()
+    settings = LiveSettings(path=str(tmp_path / "r.pcapng"), ring=Ring(len(data) // 4))
+
+    def begin() -> LiveCaptures:
+        captures = LiveCaptures(settings, FakeSource(pieces_of(data)))
+        captures.start()
+        return captures
+
+    said: list[str] = []
+    feed = Feed(begin, False, lambda: None, said.append, longest_lag_s)
+    feed.captures._backend.join()  # all files are there before the analysis looks at the first
+    assert feed.captures.captured == sum(map(len, open_captures([str(tmp_path)]).batches()))
+    read = [file if file is None else sum(map(len, file.batches())) for file in feed.opened()]
+    is_late = longest_lag_s > 0
+    assert read.count(None) == is_late
+    assert len(read) - is_late == files
+    assert bool(feed.unanalysed) == bool(said) == is_late
+    assert feed.packets == sum(filter(None, read))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_file_that_the_ring_removed_takes_no_space(tmp_path: Path) -> None:
+    """A file without a name keeps its space while a process has it open."""
+    path = tmp_path / "f"
+    path.write_bytes(b"x" * 10)
+    waiting, being_read = FollowedFile(str(path), Lag()), FollowedFile(str(path), Lag())
+    waiting.measure()
+    chunks = being_read.chunks()
+    assert next(chunks)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    being_read.remove()
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    waiting.remove()
+    assert len(os.listdir("/proc/self/fd")) == before - 1  # noqa: PTH208
+    assert waiting.skip() == 10
+    being_read.close()
+    assert list(chunks) == []
+    with pytest.raises(FileNotFoundError):
+        next(waiting.chunks())

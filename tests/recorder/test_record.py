@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from captures.faults.recording import RECORDED, page_of
+from kdissect.capture.files import open_captures
+from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.cli import main
+from kdissect.model.packets.packet import Packet
 from kdissect.recorder import flight_recorder
 from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
@@ -157,6 +160,24 @@ def test_standard_input_has_the_clock_of_its_packets(tmp_path: Path) -> None:
     assert (ran.code, "clock was set" in ran.err) == (0, False)
     ((_, row),) = incidents(tmp_path)
     assert (row["causes"], row["opened"][:13]) == (["login-refused"], "2026-11-24T13")
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["file", "standard input"])
+def test_a_clock_of_packets_that_is_set_back_is_the_clock(tmp_path: Path, is_stream: bool) -> None:
+    """The last refused logins come an hour before the first ones."""
+    moved = tmp_path / "moved.pcapng"
+    captures = open_captures([REFUSED])
+    packets = [Packet._make(packet) for batch in captures.batches() for packet in batch]
+    with PacketFile(str(moved)) as file:
+        for number, packet in enumerate(packets):
+            set_by_ns = 3_600_000_000_000 if number >= 200 else 0
+            file.write(packet._replace(time_ns=packet.time_ns - set_by_ns))
+    source, data = ("-", moved.read_bytes()) if is_stream else (str(moved), None)
+    ran = run("record", source, "-d", tmp_path / "r", "--before", "20s", "--after", "5s", stdin=data)
+    ((path, row),) = incidents(tmp_path / "r")
+    assert "the clock was set by -3" in ran.err or is_stream  # all may come at once
+    assert row["problems"][0]["name"] == "login-refused"
+    assert page_of(path / "capture.pcapng")["causes"][0]["id"] == "login-refused"
 
 
 def test_a_mark_makes_an_incident(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.support.console import CHECKOUT
 class Counted:
     """A recorder, its feed and its messages, with counts."""
 
-    packets, drops, made, skipped, waiting = 7, 2, 3, 1, 4
+    packets, drops, unanalysed, made, skipped, waiting = 7, 2, 55, 3, 1, 4
     open = (1, 2)
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ def test_the_page_lists_what_is_served(tmp_path: Path) -> None:
     registry.register(RecorderCollector(Parts(counted, counted, folder, counted)))  # type: ignore[arg-type]
     lines = generate_latest(registry).decode().splitlines()
     found = dict(line.split() for line in lines if not line.startswith("#") and "_created" not in line)
-    assert list(map(float, found.values())) == [7, 2, 100, 1.5, 3, 2, 1, 4]
+    assert list(map(float, found.values())) == [7, 2, 100, 1.5, 55, 3, 2, 1, 4]
     rows = [
         f"| `{PREFIX}{one.name}` | {'counter' if one.is_counter else 'gauge'} | {one.help} |"
         for one in RECORDER_METRICS

@@ -12,17 +12,20 @@ import queue
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from platform import system as platform
 from typing import Protocol
 
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.live.followed_log import PREFIX as LOG_PREFIX
 from kdissect.capture.live.followed_log import FollowedLog
+from kdissect.capture.live.headers_only import HeadersSink
 from kdissect.capture.live.lag import Behind, Lag
 from kdissect.capture.live.live_settings import AUTO, STDIN, BadOptionsError, LiveError, LiveSettings
+from kdissect.capture.live.privileges import ids_of
 from kdissect.capture.live.programs import Program, first_that_works
 from kdissect.capture.live.recorder import ByteSource, PipeSource, Recorder, Recording, SpoolSink
-from kdissect.capture.live.ring import FileRing
+from kdissect.capture.live.ring import FileRing, open_file
 from kdissect.capture.live.running_program import ChildSource
 from kdissect.capture.live.tapes import FollowedFile, GrowingFile, Spool
 from kdissect.capture.rotation import set_names
@@ -85,11 +88,16 @@ class LiveCaptures:
         self.lag = Lag()
         self.unanalysed = 0
         """Bytes in files that the ring removed before the analysis came to them: our own loss."""
+        self.longest_lag_s = 0.0
+        """The lag from which on the analysis leaves out older files; 0: it reads all."""
+        self.has_left_out = False
+        """Whether the file before the latest one of `opened` was left out."""
         self.is_drained = False
         """Whether `batches` has given everything."""
         self.notes: queue.SimpleQueue[str] = queue.SimpleQueue()
         """Lines for people about the files: what a full disk cost."""
         self._tapes: queue.SimpleQueue[_Tape | None] = queue.SimpleQueue()
+        self._number_begun = self._number_opened = 0  # of tapes
         self._spool: Spool | None = None
         if source is not None:
             self._backend: _Backend = self._recorder(source)
@@ -129,27 +137,43 @@ class LiveCaptures:
         """Close the captures without analysis, if their `batches` are not read."""
         self.close()
         while (tape := self._next()) is not None:
+            self._number_opened += 1
             if not isinstance(tape, Spool):
                 tape.skip()
 
     def _start(self, program: Program) -> _Backend:
         writes = program.writes_rings if self.settings.ring.is_rotated else program.writes_file
-        if self.settings.path is not None and writes:
-            return Recording(program, self.settings, self.lag, self._tapes.put, self._ended, self.notes.put)
+        if self.settings.path is not None and writes and not self.settings.headers_only:
+            return Recording(program, self.settings, self.lag, self._add, self._ended, self.notes.put)
         return self._recorder(ChildSource(program, self.settings))
 
     def _recorder(self, source: ByteSource) -> Recorder:
-        sink: FileRing | SpoolSink
+        sink: FileRing | SpoolSink | HeadersSink
         if self.settings.path is not None:
-            sink = FileRing(self.settings.path, self.settings.ring, self._tapes.put, self.lag, self._clock)
-            sink.note = self.notes.put
-            if is_tap(self.settings):
-                sink.open_file = _open_private
+            sink = self._files(self.settings.path)
         else:
             self._spool = Spool(_spool_name(self.settings), self.lag)
-            self._tapes.put(self._spool)
+            self._add(self._spool)
             sink = SpoolSink(self._spool)
         return Recorder(source, sink, self.settings.comment(source.name), self._ended)
+
+    def _files(self, path: str) -> FileRing | HeadersSink:
+        is_whole = not self.settings.headers_only
+        ring = FileRing(path, self.settings.ring, self._add, self.lag if is_whole else None, self._clock)
+        ring.note = self.notes.put
+        if is_tap(self.settings):
+            ring.open_file = _open_private
+        if is_whole:
+            return ring
+        if self.settings.user:
+            ring.open_file = partial(_open_for, self.settings.user)
+        sink = HeadersSink(ring, _spool_name(self.settings), self.lag, self._add)
+        ring.opened = sink.begin_file
+        return sink
+
+    def _add(self, tape: _Tape) -> None:
+        self._number_begun += 1
+        self._tapes.put(tape)
 
     def _ended(self) -> None:
         self._tapes.put(None)
@@ -168,8 +192,10 @@ class LiveCaptures:
     def opened(self) -> Iterator[CaptureFile]:
         """Yield each file when it begins, until the capture ends. Read one to its end before the next."""
         while (tape := self._next()) is not None:
-            if not isinstance(tape, Spool) and tape.is_removed:
+            self._number_opened += 1
+            if not isinstance(tape, Spool) and (tape.is_removed or self._is_late()):
                 self.unanalysed += tape.skip()
+                self.has_left_out = True
                 continue
             file = CaptureFile(tape.path, tape, None)
             file.capture_set = self._capture_set(tape.path)
@@ -216,6 +242,11 @@ class LiveCaptures:
         """Return the lag of the analysis."""
         self._backend.measure()
         return self.lag.behind()
+
+    def _is_late(self) -> bool:
+        """Return whether the analysis goes on with a newer file than the next one."""
+        has_newer = self._number_begun > self._number_opened
+        return has_newer and 0 < self.longest_lag_s < self.behind().seconds
 
     def _next(self) -> _Tape | None:
         while True:
@@ -273,6 +304,13 @@ def _open_private(path: str) -> int:
         raise OSError(errno.EPERM, str(error)) from error
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.ftruncate(handle, 0)
+    return handle
+
+
+def _open_for(user: str, path: str) -> int:
+    """Open a file of a user that this process becomes soon, or is already. Raises OSError and LiveError."""
+    handle = open_file(path)
+    os.fchown(handle, *ids_of(user))
     return handle
 
 

@@ -66,3 +66,13 @@ class Lag:
         if now.seconds > self.most.seconds:
             self.most = now
         return now
+
+
+class Uncounted(Lag):
+    """The lag of files that no analysis reads: nothing is noted, since nobody forgets it."""
+
+    def wrote(self, count: int) -> None:
+        """Do nothing."""
+
+    def read(self, count: int) -> None:
+        """Do nothing."""

@@ -44,7 +44,7 @@ class LiveSettings(NamedTuple):
     `interfaces` by name, none for a default. `capture_filter` in libpcap's language. `path` of the capture
     file to write (None: no file). `duration` in seconds (0: until it is ended). `program` is the capturing
     program, with its version, for the comment of the file. `user` is the one to go on as once the capture is
-    open; empty: no change.
+    open; empty: no change. With `headers_only` the file has no content of packets. The analysis has it.
     """
 
     interfaces: Sequence[str] = ()
@@ -58,6 +58,7 @@ class LiveSettings(NamedTuple):
     duration: float = 0
     program: str = "kdissect"
     user: str = ""
+    headers_only: bool = False
 
     def comment(self, source: str) -> str:
         """Return the comment of the capture file with the settings, so that the capture can be repeated from
@@ -71,6 +72,8 @@ class LiveSettings(NamedTuple):
             f"snapshot length: {self.snaplen}",
             f"promiscuous: {'yes' if self.promiscuous else 'no'}",
         ]
+        if self.headers_only:
+            parts.append("packets are cut after their TCP headers")
         return "; ".join(parts)
 
 

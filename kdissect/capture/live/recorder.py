@@ -269,10 +269,10 @@ class Recording:
         file = FollowedFile(path, self._lag)
         self._files.append(file)
         if self._ring.keep and len(self._files) > self._ring.keep:
-            self._files.pop(0).is_removed = True
+            self._files.pop(0).remove()
         if self._ring.is_bounded:
             while self._files and not os.path.exists(self._files[0].path):  # noqa: PTH110
-                self._files.pop(0).is_removed = True  # on a full disk, also the file that has just begun
+                self._files.pop(0).remove()  # on a full disk, also the file that has just begun
         self._opened(file)
 
     def _wait(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from kdissect.capture.live.blocks import Blocks, statistics_block
-from kdissect.capture.live.lag import Lag
+from kdissect.capture.live.lag import Lag, Uncounted
 from kdissect.capture.live.live_settings import Ring
 from kdissect.capture.live.tapes import GrowingFile
 from kdissect.capture.whole_file import is_locked, lock
@@ -47,8 +47,8 @@ class FileRing:
         self._path = path
         self._ring = ring
         self._clock = clock or time.monotonic
-        self._lag = lag or Lag()
-        self._opened = opened
+        self._lag = lag or Uncounted()
+        self.opened = opened
         self._handle = -1
         self._number = 0
         self._began = 0.0
@@ -58,7 +58,7 @@ class FileRing:
         self._drops: dict[int, int] = {}  # reported in earlier files
         self.paths: list[str] = []
         """The files there are."""
-        self.open_file: Callable[[str], int] = _open_file
+        self.open_file: Callable[[str], int] = open_file
         """Opens or creates a file to write from its start. Raises OSError."""
         self.note: Callable[[str], None] = _pass
         """Takes a line for people: what a full disk cost."""
@@ -155,7 +155,7 @@ class FileRing:
         self._kept.append(self._file)
         self.paths.append(path)
         self._remove_old()
-        self._opened(self._file)
+        self.opened(self._file)
         return self._file
 
     def _adopt(self) -> None:
@@ -321,7 +321,8 @@ def _pass(_line: str) -> None:
     return None
 
 
-def _open_file(path: str) -> int:
+def open_file(path: str) -> int:
+    """Open a file to write from its start. Raises OSError."""
     return os.open(path, _FLAGS, 0o640)
 
 

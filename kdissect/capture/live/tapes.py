@@ -3,6 +3,7 @@
 Both are a `Source` of `capture_file`: `chunks` waits for more until the recorder has closed them.
 """
 
+import errno
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from kdissect.capture.live.lag import Lag
 
 # Without -w this much waits in memory for an analysis that lags: a second of 1 Gbit/s. When it is full, the
 # pipe fills, and then the kernel drops packets and counts them.
-_MAX_SPOOL = 128 << 20
+MAX_SPOOL = 128 << 20
 # Seconds between two tests for growth of a file that another process writes.
 _POLL_S = 0.01
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -99,6 +100,7 @@ class FollowedFile:
         self._lag = lag
         self._lock = Lock()
         self._closed = Event()
+        self._is_read = False
         try:
             self._handle = os.open(path, _READ_ONLY)
         except OSError:  # its writer reports it
@@ -117,14 +119,27 @@ class FollowedFile:
                 self.written = size
             return self.written
 
+    def remove(self) -> None:
+        """Note that the ring has deleted it. Its space is free, unless the analysis reads it."""
+        self.measure()
+        with self._lock:
+            self.is_removed = True
+            if not self._is_read:
+                self._forget()
+
     def skip(self) -> int:
-        """Skip the unread, removed file. Return the number of its bytes."""
+        """Skip the unread file. Return the number of its bytes."""
         self._lag.read(self.measure())
-        self._forget()
+        with self._lock:
+            self._forget()
         return self.written
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the written bytes, as they come. Raises OSError."""
+        with self._lock:
+            self._is_read = True
+            if self._handle < 0:  # removed just now, or never opened
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
         try:
             while size := self._wait():
                 data = os.read(self._handle, min(size, self.chunk_size))
@@ -135,7 +150,8 @@ class FollowedFile:
                 self._lag.read(len(data))
                 self._lag.pause()
         finally:
-            self._forget()
+            with self._lock:
+                self._forget()
 
     def _wait(self) -> int:
         """Return bytes that are written and not read; 0 at the end."""
@@ -148,16 +164,15 @@ class FollowedFile:
             self._lag.pause()
 
     def _forget(self) -> None:
-        with self._lock:
-            if self._handle >= 0:
-                os.close(self._handle)
-            self._handle = -1
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle = -1
 
 
 class Spool:
     """Bytes in memory, at most `limit` of them. A writer of more bytes waits."""
 
-    def __init__(self, path: str, lag: Lag, limit: int = _MAX_SPOOL) -> None:
+    def __init__(self, path: str, lag: Lag, limit: int = MAX_SPOOL) -> None:
         self.path = path
         self.bytes_read = 0
         self.chunk_size = CHUNK

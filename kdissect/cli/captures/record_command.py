@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
 _PRIVATE = 0o077
+_BUFFER_MIB = 32  # 4 s of 20,000 small packets a second: a recorder runs for weeks next to others
+_NICE = 5  # with 10, two busy cores leave an analysis a tenth of one: less than 20,000 packets a second need
+_SNAPS = _WHOLE, _HEADERS = "whole", "headers"
+_CONNECTIONS = _ALL, _CONCERNED = "all", "concerned"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -94,7 +98,7 @@ def _parser() -> ArgumentParser:
         "kdissect record ... -- COMMAND records while a command runs, and fails if there was an incident.",
     )
     add_inputs(parser)
-    add_live(parser, writes=False)
+    add_live(parser, writes=False, buffer_mib=_BUFFER_MIB)
     add = parser.add_argument_group("the recorder (docs/record.md)").add_argument
     add("-d", "--directory", metavar="DIR", required=True, help=(
         "folder for packets and incidents, which only its owner can read"
@@ -129,6 +133,14 @@ def _parser() -> ArgumentParser:
     add("--redact", nargs="?", choices=LEVELS, const=LEVELS[0], default="", help=(
         "overwrite secrets in incidents, or also payloads or names, as extract does (default: secrets)"
     ))  # fmt: skip
+    add("--snap", choices=_SNAPS, default=_WHOLE, help=(
+        "headers: no packet on the disk has more than its TCP header. The analysis has whole packets "
+        "(default: whole)"
+    ))  # fmt: skip
+    add("--connections", choices=_CONNECTIONS, default=_ALL, help=(
+        "concerned: an incident has only the connections of the clients, groups or brokers that its problems "
+        "name (default: all)"
+    ))  # fmt: skip
     add("--user", metavar="NAME", default="", help=(
         "go on as this user once the capture is open. Requires root, and --source libpcap or scapy "
         "(default: libpcap)"
@@ -147,7 +159,8 @@ def _settings(parser: ArgumentParser, options: Namespace) -> RecorderSettings:
     settings = RecorderSettings(
         options.directory, options.when or [parse_condition(ANY_CAUSE)], keep_bytes, keep_s, before_s,
         options.after, options.cooldown, options.max_incidents, options.redact,
-        Reading(options.port, options.only_port, options.keylog),
+        Reading(options.port, options.only_port, options.keylog), options.snap == _HEADERS,
+        options.connections == _CONCERNED,
     )  # fmt: skip
     problem = settings.contradiction()
     if problem:
@@ -169,14 +182,16 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     if live.user:
         folder.give_to(*ids_of(live.user))
     # another user cannot open an interface again
-    feed = Feed(partial(_begin, live, files), files is None and not live.user, recorder.look, say)
+    longest_lag_s = settings.longest_lag_s if files is None else 0.0
+    returns = files is None and not live.user
+    feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
         drop_to(live.user)
     process = None
     try:
         _listen(recorder, feed.stop)
         if files is None:
-            give_way()
+            give_way(_NICE)
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
         with serving(options, lambda: _collector(recorder, feed, folder, messages)):
@@ -188,6 +203,8 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
         messages.close()
     made = recorder.incidents.made
     say(f"{plural(feed.packets, 'packet')} recorded, {feed.drops} dropped; {plural(made, 'incident')}")
+    if feed.unanalysed:
+        say(f"{plural(feed.unanalysed, 'byte')} more were recorded without an analysis: it lagged")
     if feed.trouble:
         say(feed.trouble)
     if process is not None:
@@ -213,7 +230,9 @@ def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folde
         live = live._replace(source=LIBPCAP)
     if options.user and live.source not in (LIBPCAP, SCAPY):
         raise ValueError(f"--user goes with --source libpcap or scapy, not with {live.source}")
-    return live._replace(path=folder.ring, ring=settings.ring, user=options.user)
+    return live._replace(
+        path=folder.ring, ring=settings.ring, user=options.user, headers_only=settings.headers_only
+    )
 
 
 def _begin(live: LiveSettings, files: ReplayedFiles | None) -> LiveCaptures:

@@ -57,10 +57,10 @@ def report_capture(captures: Captures) -> int:
     return UNREADABLE if captures.trouble else OK
 
 
-def give_way() -> None:
+def give_way(by: int = _NICE) -> None:
     """Analysis has time, and packets are lost in milliseconds: whoever records them goes first."""
     if hasattr(os, "nice"):
-        os.nice(_NICE)
+        os.nice(by)
 
 
 def check_expression(expression: str) -> None:

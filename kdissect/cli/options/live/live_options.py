@@ -31,7 +31,7 @@ _LIVE_ONLY = (
 )  # fmt: skip
 
 
-def add_live(parser: ArgumentParser, writes: bool = True) -> None:
+def add_live(parser: ArgumentParser, writes: bool = True, buffer_mib: int = BUFFER_MIB) -> None:
     """Add `-i`, `-f`, `-D` and what goes with them; if it `writes`, also `-w` and its options."""
     add = parser.add_argument_group("live capture (docs/live.md)").add_argument
     add("-i", "--interface", dest="interfaces", metavar="IFACE", action="append", default=[], help=(
@@ -53,8 +53,8 @@ def add_live(parser: ArgumentParser, writes: bool = True) -> None:
     )
     add("--promiscuous", action="store_true", help="also packets for other machines")
     add("--snaplen", metavar="N", type=count, default=SNAPLEN, help="bytes to capture of a packet")
-    add("--buffer-size", metavar="MIB", type=_buffer, default=BUFFER_MIB, help=(
-        f"buffer of the kernel (default: {BUFFER_MIB} MiB)"
+    add("--buffer-size", metavar="MIB", type=_buffer, default=buffer_mib, help=(
+        f"buffer of the kernel (default: {buffer_mib} MiB)"
     ))  # fmt: skip
     add("--duration", metavar="TIME", type=time_span, default=0.0, help="end after 90s, 10m, 1h ...")
     if not writes:

@@ -1,0 +1,188 @@
+"""`kdissect record` beside dumpcap, while another process keeps each core busy.
+
+    python benchmarks/generate.py --size 130MB --profile small --versions new --codec none -o small.pcap
+    python benchmarks/record_load.py small.pcap --rate 20000 --seconds 600
+
+Plays a capture again and again to a pair of virtual interfaces, each time from other ports. Both programs
+capture the same packets, with the same filter and kernel buffer. Prints packets, drops, CPU time and memory.
+Needs Linux, root and dumpcap. Nothing is judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from kdissect.capture.files import open_captures
+
+SENDS, CAPTURES = "kdload0", "kdload1"
+BROKER_PORT, FILTER = 9092, "tcp port 9092"
+BUFFER_MIB = "32"
+BURST = 20
+ENDS_S = 20
+PORTS_AT = 34  # Ethernet, IPv4 without options
+BUSY = "while True: pass"
+
+
+def play(path: str, rate: float, seconds: float) -> None:
+    """Send the packets of a capture, so many a second. Print their number, and how long it took."""
+    packets = [bytearray(packet[3]) for batch in open_captures([path]).batches() for packet in batch]
+    ports = struct.Struct(">HH")
+    out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    out.bind((SENDS, 0))
+    print("ready", flush=True)
+    begin = time.monotonic()
+    sent = turn = 0
+    while time.monotonic() - begin < seconds:
+        turn += 1
+        for at in range(0, len(packets), BURST):
+            for data in packets[at : at + BURST]:
+                if turn > 1:
+                    source, target = ports.unpack_from(data, PORTS_AT)
+                    moved = (source, _next(target)) if source == BROKER_PORT else (_next(source), target)
+                    ports.pack_into(data, PORTS_AT, *moved)
+                out.send(data)
+            sent += BURST
+            ahead = sent / rate - (time.monotonic() - begin)
+            if ahead > 0:
+                time.sleep(ahead)
+            elif time.monotonic() - begin >= seconds:
+                break
+    print(f"sent {sent} packets in {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def _next(port: int) -> int:
+    return 10_000 + (port - 10_000 + 997) % 50_000
+
+
+def tree(pid: int) -> list[int]:
+    """Return a process and all below it."""
+    found = [pid]
+    for one in found:
+        for path in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                found += map(int, path.read_text().split())
+            except OSError:
+                continue
+    return found
+
+
+def memory_kb(pid: int) -> list[int]:
+    """Return the memory of a process and those below it, shared pages divided among those that share them."""
+    found = []
+    for one in tree(pid):
+        try:
+            rolled = Path(f"/proc/{one}/smaps_rollup").read_text()
+        except OSError:
+            continue
+        match = re.search(r"^Pss:\s+(\d+)", rolled, re.MULTILINE)
+        found += [] if match is None else [int(match[1])]
+    return found
+
+
+def cpu_of(pid: int) -> list[tuple[str, float]]:
+    """Return the CPU seconds of a process, with those of its children that have ended, and of each below."""
+    found = []
+    for one in tree(pid):
+        try:
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(") ")[2].split()
+            command = Path(f"/proc/{one}/cmdline").read_text().split("\0")
+        except OSError:
+            continue
+        ticks = sum(map(int, fields[11:15]))  # proc(5): utime, stime, and those of children
+        found.append((" ".join(command[:4]), ticks / os.sysconf("SC_CLK_TCK")))
+    return found
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Interrupt a program: twice if it still has much to analyse."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(ENDS_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        process.wait(ENDS_S)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("capture")
+    parser.add_argument("--rate", type=float, default=20_000, help="packets a second")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--plays", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--option", action="append", default=[], help="another option of record")
+    chosen = parser.parse_args(arguments)
+    if chosen.plays:
+        play(chosen.capture, chosen.rate, chosen.seconds)
+        return 0
+    subprocess.run(["ip", "link", "add", SENDS, "type", "veth", "peer", "name", CAPTURES], check=True)
+    folder = Path(tempfile.mkdtemp(prefix="kdissect-load-"))
+    programs: list[subprocess.Popen[str]] = []
+
+    def start(*command: str) -> subprocess.Popen[str]:
+        with (folder / f"words-{len(programs)}").open("w") as words_file:
+            programs.append(subprocess.Popen(command, stdout=words_file, stderr=words_file, text=True))
+        return programs[-1]
+
+    def words(process: subprocess.Popen[str], most: int = 6) -> str:
+        said = (folder / f"words-{programs.index(process)}").read_text().splitlines()
+        return " | ".join(filter(None, said[-most:]))
+
+    try:
+        for name in (SENDS, CAPTURES):
+            Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
+            subprocess.run(["ip", "link", "set", name, "up"], check=True)
+        for _ in range(os.cpu_count() or 1):
+            start(sys.executable, "-c", BUSY)
+        dumpcap = start(
+            "dumpcap", "-q", "-i", CAPTURES, "-B", BUFFER_MIB, "-f", FILTER, "-w", str(folder / "d.pcapng")
+        )
+        head = [sys.executable, "-m", "kdissect", "record", "-i", CAPTURES, "-f", FILTER]
+        record = start(*head, "-d", str(folder / "recorder"), *chosen.option)
+        sender = start(
+            "nice", "-n", "-10", sys.executable, __file__, chosen.capture, "--plays",
+            "--rate", str(chosen.rate), "--seconds", str(chosen.seconds),
+        )  # fmt: skip
+        time.sleep(3)
+        most = [0]
+        while sender.poll() is None:
+            time.sleep(1)
+            most = max(most, memory_kb(record.pid), key=sum)
+        print(words(sender, 1))
+        for name, process in (("dumpcap", dumpcap), ("record", record)):
+            parts = cpu_of(process.pid)
+            total = sum(seconds for _, seconds in parts) / chosen.seconds
+            print(f"{name}: {total:.2f} of a core, of these")
+            for command, seconds in parts:
+                print(f"  {seconds / chosen.seconds:.2f} {command}")
+        time.sleep(2)
+        for name, process in (("dumpcap", dumpcap), ("record", record)):
+            end(process)
+            print(f"{name}: {words(process)}")
+        parts_mb = " + ".join(f"{one / 1000:.0f}" for one in most)
+        print(f"record: at most {sum(most) / 1000:.0f} MB ({parts_mb})")
+    finally:
+        for process in programs:
+            process.kill()
+        subprocess.run(["ip", "link", "del", SENDS], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
