@@ -10,6 +10,7 @@ from kdissect.model.digest import blake2b
 from kdissect.model.version import __version__
 from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
+from kdissect.rules.statements import STATEMENTS
 
 # Modules below `kdissect.rules`. The order of a module's classes is kept.
 _MODULES = (
@@ -134,8 +135,9 @@ refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:
-    """Return the rule with this code or name."""
-    return next((rule for rule in ALL_RULES if word.upper() == rule.code or word == rule.name), None)
+    """Return the rule or the statement of `kdissect conform` with this code or name."""
+    known = (*ALL_RULES, *STATEMENTS)
+    return next((rule for rule in known if word.upper() == rule.code or word == rule.name), None)
 
 
 def ruleset_version(rules: Iterable[Rule]) -> str:
