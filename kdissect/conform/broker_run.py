@@ -197,9 +197,7 @@ class BrokerRun:
     def errs(self, code: str, response: Response, found: int, *wanted: int) -> bool:
         """Note a statement about an error code: it is one of these."""
         expected = " or ".join(error_name(one) for one in wanted)
-        return self.observe(
-            code, response, passed=found in wanted, expected=expected, seen=error_name(found)
-        )
+        return self.observe(code, response, passed=found in wanted, expected=expected, seen=error_name(found))
 
     def until(self, ask: Callable[[], Response], holds: Callable[[Any], bool]) -> Response:
         """Repeat a request until its body holds, for some time. Returns the last response."""

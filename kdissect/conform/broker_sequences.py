@@ -454,7 +454,9 @@ def transactions(run: BrokerRun) -> None:
     newer = _init(run, name, to)
     if newer.error_code:
         return
-    ended = run.call("EndTxn", _txn(name, producer) | {"committed": True}, _capped(run, "EndTxn", _V1_END), to)
+    ended = run.call(
+        "EndTxn", _txn(name, producer) | {"committed": True}, _capped(run, "EndTxn", _V1_END), to
+    )
     run.errs("CNF052", ended, ended.body.error_code, _OLD_EPOCH, _FENCED)
 
 
@@ -485,8 +487,11 @@ def _transaction(
     version = _capped(run, "AddPartitionsToTxn", _V1_ADD)
     added = run.until(
         lambda: run.call("AddPartitionsToTxn", add, version, to),
-        lambda body: not body.results_by_topic_v3_and_below
-        or body.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code not in _LATER,
+        lambda body: (
+            not body.results_by_topic_v3_and_below
+            or body.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+            not in _LATER
+        ),
     )
     code = first(added, *path).partition_error_code
     if code:
@@ -557,7 +562,9 @@ def _short_frame(run: BrokerRun) -> Callable[[int], bytes]:
     version = run.highest("Metadata")
     message = protocol_messages.request_message(METADATA)
     assert message is not None
-    body = encode(message, version, {"topics": [{"name": run.subject.topic}]})[: 1 + len(run.subject.topic) // 2]
+    body = encode(message, version, {"topics": [{"name": run.subject.topic}]})[
+        : 1 + len(run.subject.topic) // 2
+    ]
 
     def frame(number: int) -> bytes:
         tags = b"\0" if message.is_flexible(version) else b""

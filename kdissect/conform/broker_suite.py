@@ -125,7 +125,7 @@ class _Statements:
     def add_to(self, judge: Judge) -> None:
         """Add failures to the findings of the rules, and count what was tested.
 
-        A statement replaces the findings of rules that it overrides. Where a rule speaks of a response that
+        Rules that a statement overrides stay silent about its exchange. Where a rule speaks of a response that
         does not decode, the rule alone speaks.
         """
         by_code = {one.code: one for one in STATEMENTS}
@@ -138,9 +138,9 @@ class _Statements:
             judge.coverage.at(info)
             judge.coverage.exercise(statement.code)
             at = (info.id, -1 if exchange is None else exchange.ordinal)
+            over |= {(*at, code) for code in statement.overrides}
             if result.passed or (result.response.outcome is Outcome.UNDECODABLE and at in spoken):
                 continue
-            over |= {(*at, code) for code in statement.overrides}
             fault = Violation(result.expected, result.seen)
             occurrence = occurrence_of(statement, fault, info, exchange, {})
             log.add(statement, finding_of(statement, fault, info, exchange, occurrence))

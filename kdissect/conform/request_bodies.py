@@ -57,13 +57,14 @@ class Subject:
 
 class RequestKind(NamedTuple):
     """A typical request. `is_harmless_if_empty`: with empty lists it changes nothing. `why` is the reason if
-    no body is sent.
+    no body is sent. `never_empty_from`: from this version on Apache Kafka has no response to empty lists.
     """
 
     effect: Effect
     body: Callable[[Subject, int], Fields] | None
     is_harmless_if_empty: bool = False
     why: str = ""
+    never_empty_from: int | None = None
 
 
 def records_for(version: int, subject: Subject) -> bytes:
@@ -308,7 +309,9 @@ REQUESTS: dict[str, RequestKind] = {
     "OffsetForLeaderEpoch": _about(lambda subject: {
         "replica_id": -1, "topics": _partitions(subject, leader_epoch=0),
     }),
-    "AddPartitionsToTxn": RequestKind(Effect.OWN, _no_transaction),
+    # From version 4 on a request between brokers: Kafka responds when the last transaction is verified, and
+    # never if there is none (kafka.server.KafkaApis#handleAddPartitionsToTxnRequest).
+    "AddPartitionsToTxn": RequestKind(Effect.OWN, _no_transaction, never_empty_from=4),
     "AddOffsetsToTxn": RequestKind(Effect.OWN, _no_transaction),
     "EndTxn": RequestKind(Effect.OWN, _no_transaction),
     "WriteTxnMarkers": _refused(lambda _, __: {"markers": []}, harmless=True),

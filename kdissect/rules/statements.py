@@ -12,7 +12,11 @@ from kdissect.rules.rule import Rule
 
 
 class Statement(Rule):
-    """Base of every statement about a broker."""
+    """Base of every statement about a broker.
+
+    `overrides` are rules that do not know why the request was sent: they stay silent about its exchange,
+    whether the statement holds or not.
+    """
 
     who = Who.BROKER
     claim = Claim.DIFFERS
@@ -246,6 +250,7 @@ class RefusesUnknownVersion(Statement):
 
     code, name = "CNF060", "refuses-unknown-version"
     cites = ("spec/002 7 Connection closure",)
+    overrides = ("PAI005", "VER017")
 
 
 class RefusesUnknownApi(Statement):
@@ -255,6 +260,7 @@ class RefusesUnknownApi(Statement):
 
     code, name = "CNF061", "refuses-unknown-api"
     cites = ("spec/002 7 Connection closure",)
+    overrides = ("PAI005", "VER017")
 
 
 class RefusesWrongSize(Statement):
@@ -262,6 +268,7 @@ class RefusesWrongSize(Statement):
 
     code, name = "CNF062", "refuses-wrong-size"
     cites = ("spec/004 Size Validation",)
+    overrides = ("PAI005", "VER017")
 
 
 class RefusesShortBody(Statement):
@@ -269,6 +276,7 @@ class RefusesShortBody(Statement):
 
     code, name, level = "CNF063", "refuses-short-body", Level.SHOULD
     cites = ("spec/004 Malformed Request Detection",)
+    overrides = ("PAI005", "VER017")
 
 
 class ServesOtherConnections(Statement):
