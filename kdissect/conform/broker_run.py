@@ -30,7 +30,7 @@ from kdissect.schema.releases import history
 MAX_SILENT = 20
 """Requests without a response after which a run ends."""
 MAX_SILENT_OF_API = 2
-_PATIENCE_S = 30.0
+_PATIENCE_S = 60.0  # in a run, for topics and coordinators that are not ready yet
 _PAUSE_S = 0.1
 PRODUCE, METADATA = 0, 3
 _KAFKA_4_PRODUCE = 12
@@ -90,6 +90,7 @@ class BrokerRun:
         self._dialer = dialer
         self._open: dict[Endpoint, Connection] = {}
         self._silent = 0
+        self._patience = _PATIENCE_S
         self._silent_of: dict[int, int] = {}
 
     # connections
@@ -201,10 +202,12 @@ class BrokerRun:
 
     def until(self, ask: Callable[[], Response], holds: Callable[[Any], bool]) -> Response:
         """Repeat a request until its body holds, for some time. Returns the last response."""
-        end = time.monotonic() + min(_PATIENCE_S, 6 * self._dialer.timeout)
+        start = time.monotonic()
         while True:
             response = ask()
-            if holds(response.body) or time.monotonic() >= end:
+            waited = time.monotonic() - start
+            if holds(response.body) or waited >= self._patience:
+                self._patience -= waited
                 return response
             time.sleep(_PAUSE_S)
 
@@ -224,14 +227,21 @@ def label_of(api_key: int, version: int) -> str:
 
 def first(response: Response, *path: str) -> Any:
     """Return the first entry of lists within each other. Raises NoResponseError if a list is empty."""
-    item = response.body
+    found = entry(response.body, *path)
+    if found is None:
+        where = label_of(response.api_key, response.version)
+        raise NoResponseError(response, f"{where}: no entry in {'.'.join(path)}")
+    return found
+
+
+def entry(body: Any, *path: str) -> Any:
+    """Return the first entry of lists within each other, None if a list is empty."""
     for name in path:
-        items = getattr(item, name)
+        items = getattr(body, name, None)
         if not items:
-            where = label_of(response.api_key, response.version)
-            raise NoResponseError(response, f"{where}: {name} has no entry")
-        item = items[0]
-    return item
+            return None
+        body = items[0]
+    return body
 
 
 def is_flexible(api_key: int, version: int) -> bool:

@@ -25,7 +25,10 @@ def batch(
     sequence: int = -1,
     is_transactional: bool = False,
 ) -> bytes:
-    """Return a batch of magic 2. `producer` is an id and its epoch. Raises ValueError for an unknown codec."""
+    """Return a batch of magic 2. `producer` is an id and its epoch.
+
+    Raises ValueError for an unknown codec.
+    """
     content: bytes | None = b"".join(_record(index, *pair) for index, pair in enumerate(records))
     if codec:
         content = compress(codec, content or b"", b"", 2)

@@ -1,5 +1,6 @@
-"""Statements that `kdissect conform` tests on a running broker. Captures alone cannot break them: kdissect has
-to know why it sent a request.
+"""Statements that `kdissect conform` tests on a running broker.
+
+Packets alone cannot break them: kdissect has to know why it sent a request.
 
 A statement is a rule without a check of its own, so that reports, baselines and `kdissect rules CODE` have it
 as they have rules. The docstring is the statement.
@@ -244,8 +245,8 @@ class FencesOldProducer(Statement):
 
 
 class RefusesUnknownVersion(Statement):
-    """A broker closes the connection, or responds with UNSUPPORTED_VERSION, if a request has a version that it
-    does not advertise.
+    """A broker closes the connection, or responds with UNSUPPORTED_VERSION, if a request has a version that
+    it does not advertise.
     """
 
     code, name = "CNF060", "refuses-unknown-version"

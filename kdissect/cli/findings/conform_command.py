@@ -52,7 +52,6 @@ def run(arguments: Sequence[str]) -> int:
     baseline = read_baseline(options)
     release = {key: taken_range(key, options.target) for key in api_keys()} if options.target else None
     wanted = Wanted(apis, release, options.destructive)
-    results: list[tuple[BrokerRun, Verdict]] = []
     with tempfile.TemporaryDirectory(prefix="kdissect-conform-") as folder:
         path = options.capture or str(Path(folder) / "run.pcapng")
         try:
