@@ -89,6 +89,7 @@ class BrokerRun:
         """The reason why the run ended early."""
         self._dialer = dialer
         self._open: dict[Endpoint, Connection] = {}
+        self._undecodable: set[tuple[int, int]] = set()
         self._silent = 0
         self._patience = _PATIENCE_S
         self._silent_of: dict[int, int] = {}
@@ -143,6 +144,8 @@ class BrokerRun:
         self.requests[of] = self.requests.get(of, 0) + 1
         if response.is_answered:
             self.exercised.add(of)
+        elif response.outcome is Outcome.UNDECODABLE:
+            self._undecodable.add(of)
         if response.outcome is not Outcome.SILENT:
             return
         self._silent += 1
@@ -158,23 +161,31 @@ class BrokerRun:
         return self._silent_of.get(api_key, 0) >= MAX_SILENT_OF_API
 
     def call(self, name: str, body: Body, version: int | None = None, to: Endpoint | None = None) -> Response:
-        """Send a request of a sequence, in the highest version without `version`. Raises NoResponseError
-        without a decoded response.
+        """Send a request of a sequence. Without `version` it is the highest whose responses decode.
+
+        Raises NoResponseError without a decoded response.
         """
         key = key_of(name)
-        response = self.ask(key, self.highest(name) if version is None else version, body, to=to)
-        if not response.is_answered:
+        while True:
+            response = self.ask(key, self.highest(name) if version is None else version, body, to=to)
+            if response.is_answered:
+                return response
             self.observe("CNF001", response, passed=False, expected="a response", seen=response.text)
-            raise NoResponseError(response, f"{name} v{response.version}: {response.text}")
-        return response
+            is_last = version is not None or self.highest(name) >= response.version
+            if response.outcome is not Outcome.UNDECODABLE or is_last:
+                raise NoResponseError(response, f"{name} v{response.version}: {response.text}")
 
     def has(self, *names: str) -> bool:
         """Whether the broker advertises these APIs, and they are wanted."""
         return all(key_of(name) in self.advertised for name in names)
 
     def highest(self, name: str) -> int:
-        """Return the highest version of an API that both sides know. Raises KeyError."""
-        return self.advertised[key_of(name)][1]
+        """Return the highest version of an API that both sides know, and whose responses decode as far as
+        there are any. Raises KeyError.
+        """
+        key = key_of(name)
+        low, high = self.advertised[key]
+        return next((one for one in range(high, low, -1) if (key, one) not in self._undecodable), low)
 
     @property
     def refused_produce(self) -> Collection[int]:

@@ -481,11 +481,7 @@ def _transaction(
     version = _capped(run, "AddPartitionsToTxn", _V1_ADD)
     added = run.until(
         lambda: run.call("AddPartitionsToTxn", add, version, to),
-        lambda body: (
-            not body.results_by_topic_v3_and_below
-            or body.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-            not in _LATER
-        ),
+        lambda body: getattr(entry(body, *path), "partition_error_code", NONE) not in _LATER,
     )
     code = first(added, *path).partition_error_code
     if code:
@@ -516,7 +512,8 @@ def refusals(run: BrokerRun) -> None:
     _refused(run, "CNF061", _unknown_frame(_NO_SUCH_API, 0), _NO_SUCH_API, 0)
     for size in (-1, 0x7FFFFFFF):
         _refused(run, "CNF062", _frame_of_size(size), METADATA, 0)
-    _refused(run, "CNF063", _short_frame(run), METADATA, run.highest("Metadata"))
+    if run.has("Metadata"):
+        _refused(run, "CNF063", _short_frame(run), METADATA, run.highest("Metadata"))
 
 
 def _refused(run: BrokerRun, code: str, frame: Callable[[int], bytes], key: int, version: int) -> None:
@@ -559,7 +556,7 @@ def _short_frame(run: BrokerRun) -> Callable[[int], bytes]:
     version = run.highest("Metadata")
     message = protocol_messages.request_message(METADATA)
     assert message is not None
-    name = run.subject.topic
+    name = run.subject.name("topic")
     body = encode(message, version, {"topics": [{"name": name}]})[: len(name) // 2]
 
     def frame(number: int) -> bytes:

@@ -286,7 +286,8 @@ REQUESTS: dict[str, RequestKind] = {
     "UpdateMetadata": _refused(_stale_controller),
     "ControlledShutdown": _refused(_stale_controller),
     "OffsetCommit": RequestKind(Effect.OWN, _offset_commit),
-    "OffsetFetch": RequestKind(Effect.NONE, _offset_fetch),
+    # Apache Kafka 3.9.2 has no response to a list of groups that is empty.
+    "OffsetFetch": RequestKind(Effect.NONE, _offset_fetch, never_empty_from=8),
     "FindCoordinator": _about(lambda subject: {
         "key": subject.name("offsets"), "coordinator_keys": [subject.name("offsets")],
     }),
