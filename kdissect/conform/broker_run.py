@@ -27,6 +27,8 @@ from kdissect.schema.error_codes import error_name
 from kdissect.schema.protocol_messages import API_VERSIONS, api_by_name, api_name
 from kdissect.schema.releases import history
 
+TOPIC_IDS_FROM = {"Produce": 13, "Fetch": 13, "OffsetCommit": 10, "OffsetFetch": 10}
+"""Versions from which on requests name topics by id alone (KIP-516, KIP-848)."""
 MAX_SILENT = 20
 """Requests without a response after which a run ends."""
 MAX_SILENT_OF_API = 2
@@ -183,8 +185,8 @@ class BrokerRun:
         """Return the highest version of an API that both sides know, and whose responses decode as far as
         there are any. Raises KeyError.
         """
-        key = key_of(name)
-        low, high = self.advertised[key]
+        key, versions = key_of(name), self.versions(name)
+        low, high = versions[0], versions[-1]
         return next((one for one in range(high, low, -1) if (key, one) not in self._undecodable), low)
 
     @property
@@ -195,8 +197,13 @@ class BrokerRun:
         return known.gone if known is not None and is_kafka_4 else ()
 
     def versions(self, name: str) -> range:
-        """Return the versions of an API, empty if it is not advertised."""
+        """Return the versions of an API, empty if it is not advertised. Without a topic id they end before
+        those that need it.
+        """
         low, high = self.advertised.get(key_of(name), (0, -1))
+        by_id = TOPIC_IDS_FROM.get(name)
+        if by_id is not None and not any(self.subject.topic_id):
+            high = max(low, min(high, by_id - 1)) if high >= low else high
         return range(low, high + 1)
 
     # results

@@ -11,7 +11,7 @@ from kdissect.api import Dissection
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.conform.broker_connection import Dialer, Outcome
 from kdissect.conform.broker_run import BrokerRun, NoResponseError, Observation, RunOverError, key_of
-from kdissect.conform.broker_sequences import SEQUENCES, clean_up, prepare
+from kdissect.conform.broker_sequences import SEQUENCES, clean_up, prepare, refusals
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
 from kdissect.conform.version_tests import discover, test_versions
@@ -64,17 +64,18 @@ def test_broker(
 def _run(run: BrokerRun) -> None:
     discover(run)
     is_ready = run.has("Metadata") and _tried(run, "the topic of the suite", prepare)
-    test_versions(run)
     for name, (play, apis) in SEQUENCES.items():
         if run.wanted is not None and set(run.wanted).isdisjoint(map(key_of, apis)):
             continue
         lacking = [api for api in apis if not run.has(api)]
         if lacking:
             run.skipped[name] = f"the broker does not advertise {', '.join(lacking)}"
-        elif apis and not is_ready:
+        elif not is_ready:
             run.skipped[name] = "there is no topic of the suite"
         else:
             _tried(run, name, play)
+    test_versions(run)
+    _tried(run, "refusals", refusals)  # at the end, because a broker may fail at them
     _tried(run, "cleaning up", clean_up)
 
 
