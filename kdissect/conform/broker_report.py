@@ -129,6 +129,8 @@ def _lines(run: BrokerRun, verdict: Verdict) -> Iterator[str]:
     if run.skipped:
         yield ""
     yield report_text(verdict).rstrip("\n")
+    if not verdict.files:
+        yield "the packets are not kept: --capture FILE writes them"
 
 
 def _counts(row: Row) -> list[str]:

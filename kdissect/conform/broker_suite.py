@@ -144,7 +144,9 @@ class _Statements:
             is_said = response.outcome is Outcome.UNDECODABLE and response[:2] in spoken
             if result.passed or is_said:
                 continue
-            fault = Violation(result.expected, result.seen)
+            frame = None if exchange is None else exchange.response or exchange.request
+            span = (-1, -1) if frame is None else (0, len(frame.data))
+            fault = Violation(result.expected, result.seen, start=span[0], end=span[1])
             occurrence = occurrence_of(statement, fault, info, exchange, {})
             log.add(statement, finding_of(statement, fault, info, exchange, occurrence))
         for finding in found:
