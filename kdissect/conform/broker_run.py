@@ -115,6 +115,13 @@ class BrokerRun:
         except LoginError as error:
             raise RunOverError(str(error)) from None
 
+    def ask_alone(self, api_key: int, version: int) -> Response:
+        """Send a request without fields on a connection of its own. Raises RunOverError."""
+        connection = self.fresh()
+        response = connection.ask(api_key, version, {})
+        connection.close()
+        return response
+
     def close(self) -> None:
         """Close all connections."""
         for connection in self._open.values():
@@ -153,10 +160,14 @@ class BrokerRun:
         self._silent += 1
         self._silent_of[response.api_key] = self._silent_of.get(response.api_key, 0) + 1
         if self._silent >= MAX_SILENT:
-            raise RunOverError(f"{plural(self._silent, 'request')} without a response")
-        probe = self.fresh().ask(API_VERSIONS, 0, {})
-        if not probe.is_answered:
-            raise RunOverError(f"the broker does not respond any more: ApiVersions v0 has {probe.text}")
+            why = f"{plural(self._silent, 'request')} without a response"
+        else:
+            probe = self.ask_alone(API_VERSIONS, 0)
+            if probe.is_answered:
+                return
+            why = f"the broker does not respond any more: ApiVersions v0 has {probe.text}"
+        self.observe("CNF001", response, passed=False, expected="a response", seen=response.text)
+        raise RunOverError(why)
 
     def is_given_up(self, api_key: int) -> bool:
         """Whether requests of an API cost the time to wait too often."""

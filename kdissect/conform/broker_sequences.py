@@ -544,10 +544,10 @@ def refusals(run: BrokerRun) -> None:
 def _refused(run: BrokerRun, code: str, frame: Callable[[int], bytes], key: int, version: int) -> None:
     connection = run.fresh()
     before = connection.ask(API_VERSIONS, 0, {})
-    if not before.is_answered:
-        return
-    response = connection.send(frame(connection.next_id), key, version)
+    response = connection.send(frame(connection.next_id), key, version) if before.is_answered else before
     connection.close()
+    if response is before:
+        return
     if response.outcome is not Outcome.UNDECODABLE:
         passed = response.outcome is Outcome.CLOSED
         if response.is_answered:
@@ -556,9 +556,7 @@ def _refused(run: BrokerRun, code: str, frame: Callable[[int], bytes], key: int,
             code, response, passed=passed, expected="the broker closes the connection, or an error",
             seen=response.text,
         )  # fmt: skip
-    after = run.fresh()
-    served = after.ask(API_VERSIONS, 0, {})
-    after.close()
+    served = run.ask_alone(API_VERSIONS, 0)
     run.observe(
         "CNF064", served, passed=served.is_answered, expected="a response on another connection",
         seen=served.text,

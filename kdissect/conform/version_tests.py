@@ -19,7 +19,7 @@ def discover(run: BrokerRun) -> None:
 
     Raises RunOverError if it has no response to ApiVersions.
     """
-    refused = run.fresh().ask(API_VERSIONS, _NOT_THERE, {})
+    refused = run.ask_alone(API_VERSIONS, _NOT_THERE)
     if refused.is_answered:
         is_v0 = refused.body_version == 0
         run.observe(

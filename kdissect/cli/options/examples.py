@@ -35,7 +35,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "conform": (
         ("test a broker, and keep the packets", "conform broker 127.0.0.1:9092 --capture run.pcapng"),
-        ("two APIs, as JUnit XML", "conform broker 127.0.0.1:9092 --api Produce --api Fetch -o a.xml --format junit"),
+        ("one API, as JUnit XML", "conform broker 127.0.0.1:9092 --api Fetch --format junit -o a.xml"),
     ),
     "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
     "info": (
