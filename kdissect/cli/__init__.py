@@ -29,6 +29,7 @@ JOBS = {
         "check": ("findings", "violations of the protocol"),
         "diff": ("statistics", "two captures compared"),
         "upgrade": ("findings", "clients a release breaks"),
+        "conform": ("findings", "a broker tested with requests"),
     },
     "see what is on the wire": {
         "info": ("captures", "summary of captures"),

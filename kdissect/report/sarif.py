@@ -107,8 +107,8 @@ def _rule_row(rule: Rule) -> Row:
 
 
 def _why(text: str) -> str:
-    """Return the second paragraph of a page, which says why the rule matters."""
-    _, why, *_ = text.split("\n\n")
+    """Return the second paragraph of a page, which says why the rule matters. A statement has one alone."""
+    why = (*text.split("\n\n"), "")[1] or text
     return why.replace("\n", " ")
 
 

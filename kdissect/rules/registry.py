@@ -11,6 +11,7 @@ from kdissect.model.version import __version__
 from kdissect.rules.kinds import SchemaRule
 from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
+from kdissect.rules.statements import STATEMENTS
 
 # Modules below `kdissect.rules`. The order of a module's classes is kept.
 _MODULES = (
@@ -139,8 +140,9 @@ refuse_idle_overrides(ALL_RULES)
 
 
 def rule_by(word: str) -> Rule | None:
-    """Return the rule with this code or name."""
-    return next((rule for rule in EVERY_RULE if word.upper() == rule.code or word == rule.name), None)
+    """Return the rule or the statement of `kdissect conform` with this code or name."""
+    known = (*EVERY_RULE, *STATEMENTS)
+    return next((rule for rule in known if word.upper() == rule.code or word == rule.name), None)
 
 
 def ruleset_version(rules: Iterable[Rule]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.files import without_packets
-from kdissect.capture.whole_file import WholeFile
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
 from kdissect.cli.event_loop import read_blocks, read_events, read_shown
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
+from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
 from kdissect.cli.findings.report_files import FORMATS, HTML, PrintSchema, ReportFiles, render, report_option
 from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
@@ -28,8 +27,7 @@ from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
 from kdissect.model.finding import Finding, Severity, Who
-from kdissect.model.wording import plural
-from kdissect.report.baseline import Baseline, baseline_text, parse_baseline
+from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
@@ -57,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
         rules = _rules(options, who)
     except ValueError as error:
         parser.error(str(error))
-    baseline = _read_baseline(options)
+    baseline = read_baseline(options)
     dissection = open_filtered(parser, options)
     _check_evidence(options, dissection)
     accepts = filter_of(options, dissection)
@@ -168,7 +166,7 @@ def _parser() -> ArgumentParser:
     verdict("--fail-on", choices=("error", "warning", "never"), default="error", help="default: error")
     verdict("--exit-zero", action=BooleanOptionalAction, help="exit with 0 even if there are findings")
     add_allow_unread(verdict)
-    _add_baseline(verdict)
+    add_baseline(verdict)
     _add_evidence(verdict)
     add_metrics(parser)
     report = parser.add_argument_group("the report").add_argument
@@ -256,7 +254,7 @@ def _taken(judge: Judge, accepts: Test | None) -> TakenExchanges | None:
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
     """Return findings first: they stand whatever else could not be read. Unread inputs are not green."""
     if options.write_baseline and was_read(dissection):
-        return _write_baseline(options.write_baseline, verdict) or reading
+        return write_baseline(options.write_baseline, verdict) or reading
     if options.exit_zero:
         return reading
     failing = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}, "never": set()}
@@ -282,40 +280,6 @@ def _check_evidence(options: Namespace, dissection: Dissection) -> None:
     if log is not None:
         say(f"--evidence writes packets, and {log.path} is a request log, which has none")
         raise SystemExit(USAGE)
-
-
-def _add_baseline(add: Callable[..., object]) -> None:
-    """Add the options to a parser or group."""
-    add("--baseline", metavar="FILE", help="findings recorded in FILE are known: they fail nothing")
-    add("--write-baseline", metavar="FILE", help="record the findings of this run in FILE; exit with 0")
-
-
-def _read_baseline(options: Namespace) -> Baseline | None:
-    """Return the baseline, None without one. Leaves with exit code 2 where it cannot be used."""
-    path = options.baseline
-    if path is None or (options.write_baseline and not os.path.exists(path)):  # noqa: PTH110  about to be made
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123  importing pathlib costs more
-            return parse_baseline(path, file.read())
-    except OSError as error:
-        hint = f"; --write-baseline {path} makes it" if isinstance(error, FileNotFoundError) else ""
-        say(f"{path}: {error.strerror or error}{hint}")
-    except ValueError as error:
-        say(str(error))
-    raise SystemExit(USAGE)
-
-
-def _write_baseline(path: str, verdict: Verdict) -> int:
-    """Record the findings and return the exit code."""
-    try:
-        with WholeFile(path) as file:
-            file.write(baseline_text(verdict.findings).encode())
-    except OSError as error:
-        say(f"{path}: {error.strerror or error}")
-        return UNREADABLE
-    say(f"{plural(len(verdict.findings), 'finding')} recorded in {path}")
-    return 0
 
 
 # Findings about the exchanges that a filter takes.

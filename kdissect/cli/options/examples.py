@@ -33,6 +33,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
         ("until when, and at which level", "request-log status kafka1:9092"),
     ),
+    "conform": (
+        ("test a broker, and keep the packets", "conform broker 127.0.0.1:9092 --capture run.pcapng"),
+        ("one API, as JUnit XML", "conform broker 127.0.0.1:9092 --api Fetch --format junit -o a.xml"),
+    ),
     "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
     "info": (
         ("what is in these files", "info a.pcapng b.pcapng"),

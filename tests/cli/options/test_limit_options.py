@@ -274,6 +274,7 @@ def test_the_last_of_several_options_adds_to_the_others() -> None:
 def test_every_command_that_reads_captures_has_them() -> None:
     without = {
         "tap",
+        "conform",
         "request-log",
         "rules",
         "fields",

@@ -73,7 +73,7 @@ REPORTS: dict[str, list[str]] = {
 NO_INTERFACE = ("inspect", "segments", "diff", "fields", "limits", "rules")
 # What these print stands in files, or fills a screen.
 FILES = ("tui", "tap", "extract", "record", "tables", "pipeline")
-NO_FILES = ("request-log",)  # its rows are of a running cluster: tests/broker_loggers
+NO_FILES = ("request-log", "conform")  # rows of running brokers: tests/broker_loggers, tests/conform
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:

@@ -378,7 +378,7 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
 
 _ELSEWHERE = {
     "tui", "live", "tap", "extract", "record", "tables", "pipeline", "segments", "rules", "fields", "limits",
-    "decode", "schema", "wireshark-plugin", "completion",
+    "decode", "schema", "wireshark-plugin", "completion", "conform",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),

@@ -1,0 +1,77 @@
+"""Record batches to produce: magic 2 (KIP-98) with any codec, and message sets of magic 0 and 1 (KIP-32)."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+from kdissect.decoders.compression.compress import compress
+from kdissect.decoders.cursor import encode_uvarint
+from kdissect.decoders.records.checksum import crc32c
+
+Pairs = Sequence[tuple[bytes | None, bytes | None]]
+"""Keys and values."""
+_CHECKSUM_AT = 17  # of a batch of magic 2 (spec/001 "5.3.1 Record Batch")
+_TRANSACTIONAL = 1 << 4
+
+
+def batch(
+    records: Pairs,
+    time_ms: int,
+    *,
+    codec: int = 0,
+    producer: tuple[int, int] = (-1, -1),
+    sequence: int = -1,
+    is_transactional: bool = False,
+) -> bytes:
+    """Return a batch of magic 2. `producer` is an id and its epoch.
+
+    Raises ValueError for an unknown codec.
+    """
+    content: bytes | None = b"".join(_record(index, *pair) for index, pair in enumerate(records))
+    if codec:
+        content = compress(codec, content or b"", b"", 2)
+    if content is None:
+        raise ValueError(f"no codec {codec}")
+    last = len(records) - 1
+    bits = codec | (_TRANSACTIONAL if is_transactional else 0)
+    body = struct.pack(">hiqqqhii", bits, last, time_ms, time_ms, *producer, sequence, len(records)) + content
+    head = struct.pack(">iBI", -1, 2, crc32c(body))
+    return struct.pack(">qi", 0, len(head) + len(body)) + head + body
+
+
+def message_set(records: Pairs, time_ms: int, magic: int) -> bytes:
+    """Return messages of magic 0 or 1 without compression."""
+    parts = []
+    for offset, (key, value) in enumerate(records):
+        stamp = struct.pack(">q", time_ms) if magic else b""
+        body = struct.pack(">bb", magic, 0) + stamp + _with_length(key) + _with_length(value)
+        message = struct.pack(">I", zlib.crc32(body)) + body
+        parts.append(struct.pack(">qi", offset, len(message)) + message)
+    return b"".join(parts)
+
+
+def with_wrong_checksum(made: bytes) -> bytes:
+    """Return a batch of magic 2 whose checksum is that of no content."""
+    wrong = made[_CHECKSUM_AT] ^ 0xFF
+    return made[:_CHECKSUM_AT] + bytes((wrong,)) + made[_CHECKSUM_AT + 1 :]
+
+
+def _record(index: int, key: bytes | None, value: bytes | None) -> bytes:
+    # attributes, timestamp delta, offset delta, key, value, one header (spec/001 "5.3.2 Record")
+    header = _varint(1) + _varbytes(b"from") + _varbytes(b"kdissect")
+    body = b"\0" + _varint(0) + _varint(index) + _varbytes(key) + _varbytes(value) + header
+    return _varint(len(body)) + body
+
+
+def _varbytes(data: bytes | None) -> bytes:
+    return _varint(-1) if data is None else _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    return encode_uvarint(number * 2 if number >= 0 else -number * 2 - 1)
+
+
+def _with_length(data: bytes | None) -> bytes:
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data

@@ -1,0 +1,293 @@
+"""Statements that `kdissect conform` tests on a running broker.
+
+Packets alone cannot break them: kdissect has to know why it sent a request.
+
+A statement is a rule without a check of its own, so that reports, baselines and `kdissect rules CODE` have it
+as they have rules. The docstring is the statement.
+"""
+
+from __future__ import annotations
+
+from kdissect.model.finding import Claim, Level, Who
+from kdissect.rules.rule import Rule
+
+
+class Statement(Rule):
+    """Base of every statement about a broker.
+
+    `overrides` are rules that do not know why the request was sent: they stay silent about its exchange,
+    whether the statement holds or not.
+    """
+
+    who = Who.BROKER
+    claim = Claim.DIFFERS
+    needs = "a broker that answers kdissect"
+
+
+class AnswersAdvertisedVersions(Statement):
+    """A broker responds to a request of each version that it advertises, in the layout of that version."""
+
+    code, name = "CNF001", "answers-advertised-versions"
+    cites = ("spec/002 3.2 All versions in the MinVersion-MaxVersion",)
+    overrides = ("PAI005", "VER017")
+
+
+class IgnoresUnknownTags(Statement):
+    """A broker ignores tagged fields that it does not know, in the header and in the body."""
+
+    code, name = "CNF002", "ignores-unknown-tags"
+    cites = ("KIP-482 Proposed Changes",)
+    overrides = ("PAI005", "VER017")
+
+
+class AcceptsNull(Statement):
+    """A broker accepts null in fields that are nullable, and as client id."""
+
+    code, name = "CNF003", "accepts-null"
+    cites = ("spec/000 Variable Length Primitives",)
+    overrides = ("PAI005", "VER017")
+
+
+class AcceptsEmptyLists(Statement):
+    """A broker responds to a request whose lists are empty."""
+
+    code, name = "CNF004", "accepts-empty-lists"
+    cites = ("spec/000 Arrays",)
+    overrides = ("PAI005", "VER017")
+
+
+class NegotiatesApiVersions(Statement):
+    """A broker responds to an ApiVersions request of a version that it does not have in version 0, with
+    UNSUPPORTED_VERSION.
+    """
+
+    code, name = "CNF005", "negotiates-apiversions"
+    cites = ("KIP-511 Proposed Changes",)
+    overrides = ("PAI005", "VER004")
+
+
+class NamesApiVersionsRange(Statement):
+    """The response that refuses an ApiVersions version names the versions of ApiVersions."""
+
+    code, name, level = "CNF006", "names-apiversions-range", Level.SHOULD
+    cites = ("KIP-511 Proposed Changes",)
+
+
+class AdvertisesOneSetOfVersions(Statement):
+    """A broker advertises the same versions in each version of the ApiVersions response."""
+
+    code, name = "CNF007", "advertises-one-set-of-versions"
+    cites = ("spec/002 3.1 Lowest and highest version",)
+
+
+class ShowsCreatedTopic(Statement):
+    """A topic that CreateTopics created without an error is in Metadata, with its partitions."""
+
+    code, name = "CNF010", "shows-created-topic"
+    cites = ("spec/000 CreateTopics API",)
+
+
+class RefusesExistingTopic(Statement):
+    """CreateTopics for a topic that exists has the error TOPIC_ALREADY_EXISTS."""
+
+    code, name = "CNF011", "refuses-existing-topic"
+    cites = ("spec/000 CreateTopics API",)
+
+
+class ValidatesOnly(Statement):
+    """CreateTopics with validate_only creates no topic."""
+
+    code, name = "CNF012", "validates-only"
+    cites = ("spec/003 CreateTopics API",)
+
+
+class ForgetsDeletedTopic(Statement):
+    """A topic that DeleteTopics deleted without an error is unknown afterwards."""
+
+    code, name = "CNF013", "forgets-deleted-topic"
+    cites = ("spec/000 DeleteTopics API",)
+
+
+class RefusesUnknownTopic(Statement):
+    """Metadata, Produce, Fetch and ListOffsets for a topic that does not exist have the error
+    UNKNOWN_TOPIC_OR_PARTITION.
+    """
+
+    code, name = "CNF014", "refuses-unknown-topic"
+    cites = ("spec/000 Error Codes",)
+
+
+class RefusesUnknownTopicId(Statement):
+    """Requests that name a topic by an id that no topic has have the error UNKNOWN_TOPIC_ID."""
+
+    code, name = "CNF015", "refuses-unknown-topic-id"
+    cites = ("KIP-516 Public Interfaces",)
+
+
+class ReturnsStoredRecords(Statement):
+    """Fetch returns the records that Produce stored, with their keys and values, at the offsets of the
+    response.
+    """
+
+    code, name = "CNF020", "returns-stored-records"
+    cites = ("spec/001 5.3.1 Record Batch", "spec/001 Guarantees")
+
+
+class ListsOffsets(Statement):
+    """ListOffsets returns the offset after the last record as the latest, and the first as the earliest."""
+
+    code, name = "CNF021", "lists-offsets"
+    cites = ("spec/003 ListOffsets API",)
+
+
+class RefusesOffsetAfterEnd(Statement):
+    """Fetch from an offset after the end of the log has the error OFFSET_OUT_OF_RANGE."""
+
+    code, name = "CNF022", "refuses-offset-after-end"
+    cites = ("spec/000 Error Codes",)
+
+
+class RefusesWrongChecksum(Statement):
+    """Produce of a batch whose checksum is wrong has the error CORRUPT_MESSAGE."""
+
+    code, name = "CNF023", "refuses-wrong-checksum"
+    cites = ("spec/000 Error Codes",)
+
+
+class StoresBatchOnce(Statement):
+    """A batch of an idempotent producer that comes twice is stored once."""
+
+    code, name = "CNF024", "stores-batch-once"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class RefusesSequenceGap(Statement):
+    """A batch of an idempotent producer that leaves out sequences has the error
+    OUT_OF_ORDER_SEQUENCE_NUMBER.
+    """
+
+    code, name = "CNF025", "refuses-sequence-gap"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class ReturnsCommittedOffset(Statement):
+    """OffsetFetch returns the offset and the metadata that OffsetCommit stored."""
+
+    code, name = "CNF030", "returns-committed-offset"
+    cites = ("spec/000 OffsetFetch API",)
+
+
+class ReturnsNoOffset(Statement):
+    """OffsetFetch returns -1 for a partition without a committed offset."""
+
+    code, name = "CNF031", "returns-no-offset"
+    cites = ("spec/000 OffsetFetch API",)
+
+
+class RequiresMemberId(Statement):
+    """A broker responds to the first JoinGroup of a member, from version 4 on, with a member id and
+    MEMBER_ID_REQUIRED.
+    """
+
+    code, name, level = "CNF040", "requires-member-id", Level.SHOULD
+    cites = ("KIP-394 Proposed Changes",)
+
+
+class ReturnsAssignment(Statement):
+    """SyncGroup returns the assignment that the leader of the group sent."""
+
+    code, name = "CNF041", "returns-assignment"
+    cites = ("spec/000 SyncGroup API",)
+
+
+class AcceptsHeartbeat(Statement):
+    """Heartbeat of a member in its generation has no error."""
+
+    code, name = "CNF042", "accepts-heartbeat"
+    cites = ("spec/000 Heartbeat API",)
+
+
+class RefusesOtherGeneration(Statement):
+    """Heartbeat in a generation that the group does not have has the error ILLEGAL_GENERATION."""
+
+    code, name = "CNF043", "refuses-other-generation"
+    cites = ("spec/000 Heartbeat API", "spec/000 Error Codes")
+
+
+class RefusesUnknownMember(Statement):
+    """Heartbeat of a member that left its group has the error UNKNOWN_MEMBER_ID."""
+
+    code, name = "CNF044", "refuses-unknown-member"
+    cites = ("spec/000 Heartbeat API", "spec/000 Error Codes")
+
+
+class ShowsCommittedTransaction(Statement):
+    """A Fetch that reads committed records returns those of a committed transaction."""
+
+    code, name = "CNF050", "shows-committed-transaction"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class NamesAbortedTransaction(Statement):
+    """A Fetch that reads committed records leaves out those of an aborted transaction, or names its
+    producer.
+    """
+
+    code, name = "CNF051", "names-aborted-transaction"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class FencesOldProducer(Statement):
+    """A producer whose transactional id has a new epoch cannot end a transaction."""
+
+    code, name = "CNF052", "fences-old-producer"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class RefusesUnknownVersion(Statement):
+    """A broker closes the connection, or responds with UNSUPPORTED_VERSION, if a request has a version that
+    it does not advertise.
+    """
+
+    code, name = "CNF060", "refuses-unknown-version"
+    cites = ("spec/002 7 Connection closure",)
+    overrides = ("PAI005", "VER017")
+
+
+class RefusesUnknownApi(Statement):
+    """A broker closes the connection, or responds with an error, if a request has an API key that it does not
+    advertise.
+    """
+
+    code, name = "CNF061", "refuses-unknown-api"
+    cites = ("spec/002 7 Connection closure",)
+    overrides = ("PAI005", "VER017")
+
+
+class RefusesWrongSize(Statement):
+    """A broker closes the connection if the size of a frame is negative or too large."""
+
+    code, name = "CNF062", "refuses-wrong-size"
+    cites = ("spec/004 Size Validation",)
+    overrides = ("PAI005", "VER017")
+
+
+class RefusesShortBody(Statement):
+    """A broker closes the connection, or responds with an error, if a request ends within its body."""
+
+    code, name, level = "CNF063", "refuses-short-body", Level.SHOULD
+    cites = ("spec/004 Malformed Request Detection",)
+    overrides = ("PAI005", "VER017")
+
+
+class ServesOtherConnections(Statement):
+    """After a malformed request on one connection, a broker accepts others and responds to them."""
+
+    code, name = "CNF064", "serves-other-connections"
+    cites = ("spec/004 Connection Termination",)
+
+
+STATEMENTS: tuple[Statement, ...] = tuple(
+    sorted((kind() for kind in Statement.__subclasses__()), key=lambda one: one.code)
+)
+"""Every statement, by code."""

@@ -1,0 +1,137 @@
+"""`kdissect conform broker` against a broker in this process: a healthy one, and one for each fault."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kdissect.cli import main
+from kdissect.conform.broker_report import conform_schema
+from kdissect.report.json import report_schema
+from tests.conform.small_broker import VERSIONS, SmallBroker, small_broker
+
+FINDINGS, USAGE, UNREADABLE = 1, 2, 3
+
+
+def conform(broker: SmallBroker, capfd: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+    """Return exit code and report."""
+    code = main(["conform", "broker", broker.address, "--format", "json", *more])
+    return code, json.loads(capfd.readouterr().out)
+
+
+def results(report: dict[str, Any]) -> dict[str, str]:
+    return {row["code"]: row["result"] for row in report["statements"]}
+
+
+def codes(report: dict[str, Any]) -> set[str]:
+    return {row["code"] for row in report["check"]["findings"] if row["severity"] == "error"}
+
+
+def test_a_healthy_broker_passes(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker() as broker:
+        code, report = conform(broker, capfd)
+    assert code == 0, report["check"]["findings"]
+    found = results(report)
+    assert "failed" not in found.values()
+    tested = {code for code, result in found.items() if result == "passed"}
+    assert tested >= {
+        "CNF001",
+        "CNF002",
+        "CNF004",
+        "CNF007",
+        "CNF014",
+        "CNF020",
+        "CNF021",
+        "CNF022",
+        "CNF023",
+    }
+    assert tested >= {"CNF023", "CNF060", "CNF061", "CNF062", "CNF063", "CNF064"}
+    assert (
+        report["advertised"] == report["exercised"] == sum(high - low + 1 for low, high in VERSIONS.values())
+    )
+
+
+def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("long metadata") as broker:
+        _, report = conform(broker, capfd)
+    schema = json.loads(conform_schema())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(report)
+    jsonschema.Draft202012Validator(json.loads(report_schema())).validate(report["check"])
+    assert main(["conform", "--schema"]) == 0
+    assert json.loads(capfd.readouterr().out) == schema
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [("long metadata", {"FRM006"}), ("checksum", {"CNF023"}), ("offsets", {"CNF020", "CNF021"})],
+)
+def test_a_fault_is_found_with_its_bytes(
+    fault: str, wanted: set[str], capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    capture = tmp_path / "run.pcapng"
+    with small_broker(fault) as broker:
+        code, report = conform(broker, capfd, "--capture", str(capture))
+    assert code == FINDINGS
+    assert codes(report) & wanted
+    found = next(row for row in report["check"]["findings"] if row["code"] in wanted)
+    where = found["where"]
+    command = ["inspect", str(capture), "--exchange", f"{where['connection']}/{where['exchange']}"]
+    assert main([*command, "--format", "jsonl"]) == 0
+    assert json.loads(capfd.readouterr().out)["api"] == where["api"]
+
+
+@pytest.mark.parametrize("fault", ["hang", "close", "garbage", "flood"])
+def test_a_broker_that_does_not_respond_costs_no_run(fault: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker(fault) as broker:
+        code, report = conform(broker, capfd, "--timeout", "0.2s")
+    assert code == FINDINGS
+    assert results(report)["CNF001"] == "failed"
+    assert report["exercised"] < report["advertised"] or report["ended_early"]
+
+
+def test_two_runs_have_the_same_verdict(capfd: pytest.CaptureFixture[str]) -> None:
+    seen = []
+    for _ in range(2):
+        with small_broker("long metadata") as broker:
+            _, report = conform(broker, capfd)
+        findings = [(row["fingerprint"], row["count"]) for row in report["check"]["findings"]]
+        seen.append((findings, report["versions"], report["statements"], report["skipped"]))
+    assert seen[0] == seen[1]
+
+
+def test_known_findings_fail_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    baseline = str(tmp_path / "known.json")
+    with small_broker("checksum") as broker:
+        command = ["conform", "broker", broker.address]
+        assert main([*command, "--write-baseline", baseline]) == 0
+        assert main([*command, "--baseline", baseline]) == 0
+        assert main(command) == FINDINGS
+
+
+@pytest.mark.parametrize("style", ["junit", "sarif", "html", "markdown"])
+def test_reports_of_check_have_the_statements(style: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("checksum") as broker:
+        assert main(["conform", "broker", broker.address, "--format", style]) == FINDINGS
+    assert "refuses-wrong-checksum" in capfd.readouterr().out
+
+
+def test_one_api_and_one_release(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker() as broker:
+        code, report = conform(broker, capfd, "--api", "ListOffsets", "--target", "1.0")
+    assert code == 0
+    why = {(row["api"], row["version"]): row["why_not"] for row in report["versions"]}
+    assert why["ListOffsets", 1] is None
+    assert why["Produce", 3] is None or why["Produce", 3] == "--api leaves it out"
+
+
+@pytest.mark.parametrize("words", [["localhost"], ["h:0"], ["127.0.0.1:1", "--api", "NoSuch"]])
+def test_wrong_usage(words: list[str]) -> None:
+    assert main(["conform", "broker", *words]) == USAGE
+
+
+def test_no_broker_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "broker", "127.0.0.1:1"]) == UNREADABLE
+    assert "refused" in capfd.readouterr().err

@@ -1,0 +1,47 @@
+"""docs/conform.md says what the suite prints and states."""
+
+import re
+
+import pytest
+
+from kdissect.cli import main
+from kdissect.rules.statements import STATEMENTS, Statement
+from kdissect.schema.citations import is_place
+from tests.conform.small_broker import small_broker
+from tests.support.console import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "conform.md"
+CHANGING = re.compile(
+    r"[0-9a-f]{16}(?:/\d+)?|127\.0\.0\.1:\d+|packets? [\d-]+|exchange \d+\b|/\d+$|\+[0-9a-f]{8}"
+    r"|content: .*|0x[0-9a-f]{8}",
+    re.MULTILINE,
+)
+
+
+def steady(text: str) -> list[str]:
+    """Return lines without what each run has anew: ports, ids and places."""
+    lines = [" ".join(line.split()) for line in CHANGING.sub("N", text).splitlines()]
+    return [line for line in lines if not line.startswith("sha256")]
+
+
+def test_the_output_on_the_page_is_that_of_a_run(capfd: pytest.CaptureFixture[str]) -> None:
+    shown = PAGE.read_text().split("```text\n")[1].split("```")[0]
+    command, _, wanted = shown.partition("\n")
+    assert command == "$ kdissect conform broker 127.0.0.1:9092"
+    with small_broker("checksum") as broker:
+        assert main(["conform", "broker", broker.address]) == 1
+    assert steady(capfd.readouterr().out) == steady(wanted)
+
+
+def test_the_page_lists_every_statement() -> None:
+    text = PAGE.read_text()
+    for one in STATEMENTS:
+        statement = " ".join((one.__doc__ or "").split())
+        assert f"| {one.code} | {one.level} | {statement} | {'; '.join(one.cites)} |" in text
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda one: one.code)
+def test_a_statement_has_a_source_and_a_page(statement: Statement, capfd: pytest.CaptureFixture[str]) -> None:
+    assert all(map(is_place, statement.cites))
+    assert main(["rules", statement.code]) == 0
+    assert statement.name in capfd.readouterr().out
