@@ -1,4 +1,4 @@
-"""Resources that a response refuses for lack of a permission, with the names that the response has for them."""
+"""Resources that a response refuses for lack of a permission."""
 
 from __future__ import annotations
 

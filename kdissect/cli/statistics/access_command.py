@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from kdissect.cli.event_loop import read_traffic
@@ -21,6 +22,8 @@ from kdissect.report.printable import printable
 from kdissect.stats.by_access.access_rows import Cluster, Existing, access_facts, clusters_of
 from kdissect.stats.by_access.access_traffic import AccessTraffic
 from kdissect.stats.by_access.known_acls import listed_in
+
+_TABLES = "access", "acls", "unused", "lacking"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -43,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     add("--existing", metavar="FILE", help=(
         "compare with the output of kafka-acls --list (default: DescribeAcls responses in the captures)"
     ))  # fmt: skip
-    add_tables(parser, "access", "acls", "unused", "lacking", times=True)
+    add_tables(parser, *_TABLES, times=True)
     options = parser.parse_args(arguments)
     if options.acls and (options.format or options.fields or options.table or options.sort or options.limit):
         parser.error("--acls prints a text of its own: leave out --format, --table, -e, --sort and --limit")
@@ -68,10 +71,7 @@ def run(arguments: Sequence[str]) -> int:
             if options.acls:
                 _write_acls(clusters, facts, options, output)
                 return
-            tables = [
-                RowTable(name, lambda name=name: facts[name])
-                for name in ("access", "acls", "unused", "lacking")
-            ]
+            tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
             write_tables(options, output, facts, tables, lambda: _write_tables(facts, options, output))
 
         read_traffic(dissection, traffic, accepts, options, output, show)

@@ -29,6 +29,8 @@ RoleOf = Callable[[Message, Struct, Field, Primitive | Struct], str]
 NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
 """The library's plan, the structs in its order, and for each the fields without a tag."""
 
+FORGOTTEN = "forgotten_topics_data"
+"""The field of Fetch and ShareFetch with topics that leave the session."""
 _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
     (Primitive.STRING, "topicName"): "topic",
     (Primitive.UUID, "topicId"): "topic_id",
@@ -44,8 +46,8 @@ def native_layout(message: Message, version: int) -> NativeLayout:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def named_layout(message: Message, version: int) -> "native.Layout":
-    """Return a layout in which transactional ids have the role of groups: a summary with groups then has all
-    names of resources. Compiled only.
+    """Return a layout whose summary with groups has all names of resources that a request uses: transactional
+    ids have the role of groups, and topics that a fetch session forgets have none. Compiled only.
     """
     rows, _, _ = layout_rows(Layout(message, version), _role_of_name)
     return native.Layout(message.is_flexible(version), rows)
@@ -101,8 +103,10 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
 
 
 def _role_of_name(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
-    is_id = kind is Primitive.STRING and field.entity == "transactionalId"
-    return "group" if is_id else _role(message, of, field, kind)
+    if kind is Primitive.STRING and field.entity == "transactionalId":
+        return "group"
+    is_forgotten = any(one.name == FORGOTTEN and one.type == Array(of) for one in message.root.fields)
+    return "" if is_forgotten else _role(message, of, field, kind)
 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.

@@ -1,4 +1,4 @@
-"""The tables of accesses: who used what, the entries that permit it, and differences from existing entries."""
+"""The tables of accesses, of the ACLs that permit them, and of differences from existing ACLs."""
 
 from typing import Any
 

@@ -141,7 +141,9 @@ def _ways(key: AccessKey, uses: Uses) -> Iterable[tuple[str, str, str | None]]:
         yield other.operation, other.resource, text_of(key.name) if same else None
 
 
-def _matching(acls: Sequence[Acl], key: AccessKey, operation: str, resource: str, name: str | None) -> set[Acl]:
+def _matching(
+    acls: Sequence[Acl], key: AccessKey, operation: str, resource: str, name: str | None
+) -> set[Acl]:
     principal = USER_PREFIX + (key.who.principal or "")
     if name is not None:
         return set(granting(acls, principal, key.who.host, operation, resource, name)[0])

@@ -27,8 +27,8 @@ from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_access.known_acls import KnownAcls
 from kdissect.stats.by_access.operations import Alternative, needs_of
-from kdissect.stats.by_access.requirements import Access, Outcome, accesses_of, missing_topics
 from kdissect.stats.by_access.requester import Requester, TokenLogins, requester_of
+from kdissect.stats.by_access.requirements import Access, Outcome, accesses_of, missing_topics
 from kdissect.stats.counted_blocks import kind_row
 from kdissect.stats.denials import DENIALS, TOPIC, Name
 from kdissect.stats.watermarks import PARTITIONS_KEPT
@@ -154,7 +154,13 @@ class AccessTraffic:
         return requester_of(info, client_id, self._tokens)
 
     def count(
-        self, who: Requester, info: ConnectionInfo, api: str, access: Access, number: int, times: Iterable[int]
+        self,
+        who: Requester,
+        info: ConnectionInfo,
+        api: str,
+        access: Access,
+        number: int,
+        times: Iterable[int],
     ) -> None:
         """Count exchanges that needed an access."""
         key = AccessKey(who, access.operation, access.resource, access.name)
@@ -232,7 +238,9 @@ class AccessTraffic:
         for name in there:
             asked = self._missing.pop((view.info.scope, name))
             if asked is not None:
-                access = Access("Create", TOPIC, name, Outcome.ALLOWED, (Alternative("Create", "Cluster", False),))
+                access = Access(
+                    "Create", TOPIC, name, Outcome.ALLOWED, (Alternative("Create", "Cluster", False),)
+                )
                 self.count(asked[0], asked[1], "Metadata", access, 1, (asked[2],))
 
 
@@ -288,8 +296,9 @@ class _Groups:
         return info.scope, [self._places.setdefault(place, len(self._places))]
 
     def _tallies_of(self, exchange: Exchange, _way: int) -> tuple[list[int], list[tuple[bool, bytes]]] | None:
-        """Return the number of an exchange's group. None if a response refuses one of several resources: which
-        one is in each response.
+        """Return the number of an exchange's group.
+
+        None if a response refuses one of several resources: each such response has to be read.
         """
         view = ExchangeView(exchange)
         if view.request is None or (exchange.response is not None and view.response is None):

@@ -48,9 +48,9 @@ class KnownAcls:
         return True
 
     def of(self, scopes: set[str]) -> tuple[list[Acl], int | None] | None:
-        """Return the entries of scopes, and when a response listed all of them, or None if not all were listed.
+        """Return the entries of scopes, and when a response listed all of them. None if there was no response.
 
-        None if there was no response.
+        The time is None if there were only responses to filters.
         """
         known = [scope for scope in sorted(scopes) if scope in self._by_scope]
         if not known:
@@ -67,8 +67,8 @@ class KnownAcls:
 
     def merge(self, other: KnownAcls) -> None:
         """Take the entries that another one has."""
-        for scope, found in other._by_scope.items():  # noqa: SLF001  of the same class
-            time_ns = other._complete.get(scope)  # noqa: SLF001
+        for scope, found in other._by_scope.items():
+            time_ns = other._complete.get(scope)
             own_ns = self._complete.get(scope)
             if time_ns is not None and (own_ns is None or own_ns <= time_ns):
                 self._by_scope[scope], self._complete[scope] = found, time_ns
@@ -110,8 +110,8 @@ def _pattern(of: Any) -> str:
     return LITERAL if code is None else (enum_name("aclPatternType", code) or str(code)).lower()
 
 
-# What kafka-acls --list prints (org.apache.kafka.common.resource.ResourcePattern#toString,
-# org.apache.kafka.common.acl.AccessControlEntry#toString). Values end where the name of the next part begins.
+# Lines of kafka-acls --list: the texts of org.apache.kafka.common.resource.ResourcePattern and of
+# org.apache.kafka.common.acl.AccessControlEntry.
 _RESOURCE = re.compile(r"ResourcePattern\(resourceType=(\w+), name=(.*), patternType=(\w+)\)")
 _ENTRY = re.compile(r"\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)")
 

@@ -79,4 +79,5 @@ def _need(words: list[str], place: str) -> Need:
             versions = range(int(first), int(last) + 1 if last else 1 << 15)
         else:
             raise SchemaError(f"{place}: unknown word '{word}'")
-    return Need(*words[1:4], versions, condition, without, tuple(alternatives))
+    operation, resource, names = words[1:4]
+    return Need(operation, resource, names, versions, condition, without, tuple(alternatives))

@@ -13,7 +13,7 @@ from kdissect.stats.client import host_of, text_of
 
 ANONYMOUS = "ANONYMOUS"  # org.apache.kafka.common.security.auth.KafkaPrincipal#ANONYMOUS
 _TOKENS_KEPT = 10_000
-_TOKEN_LOGIN = "SCRAM"  # noqa: S105  mechanisms in which a delegation token logs in (KIP-48)
+_TOKEN_LOGIN = "SCRAM"
 
 
 class Source(StrEnum):
@@ -22,7 +22,7 @@ class Source(StrEnum):
     SASL = "login"
     LOG = "request log"
     NO_LOGIN = "no login"  # the listener asks for none: the principal is ANONYMOUS
-    TOKEN = "delegation token"  # noqa: S105  of an owner whom the login does not name
+    TOKEN = "delegation token"
     CERTIFICATE = "certificate"  # mapped to a principal by rules of the broker
     HIDDEN = "hidden"  # by the mechanism, or by TLS
     BEFORE = "before the capture"

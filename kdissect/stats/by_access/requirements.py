@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kdissect.decoders.generated.native_plan import FORGOTTEN
 from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -31,7 +32,6 @@ _ORDER = {TRANSACTIONAL_ID: 0, GROUP: 1, CLUSTER: 1, TOPIC: 2}
 # NOT_CONTROLLER, INVALID_REQUEST, SECURITY_DISABLED, REBOOTSTRAP_REQUIRED.
 _UNCHECKED = frozenset({34, 35, 41, 42, 54, 129})
 _UNKNOWN_TOPIC_ID = {100: TOPIC}  # the broker has no name to check
-_FORGOTTEN = "forgotten_topics_data"
 # Errors for a topic that is not there, or has no leader yet (org.apache.kafka.common.protocol.Errors).
 _MISSING = frozenset({3, 5})
 
@@ -145,7 +145,7 @@ def _topics_below(value: Any) -> Iterator[Name]:
     for field, name, held in present(value):
         if isinstance(held, Value):
             yield from _topics_below(held)
-        elif isinstance(held, (list, tuple)) and name != _FORGOTTEN:
+        elif isinstance(held, (list, tuple)) and name != FORGOTTEN:
             if field.entity == "topicName":
                 yield from map(text_of, held)
             elif held and isinstance(held[0], Value):
