@@ -31,7 +31,10 @@ _PRINCIPAL = f"User:{_USER}"
 _ALL = tuple((_PRINCIPAL, "All", kind, name) for kind, name in (
     ("Topic", "*"), ("Group", "*"), ("TransactionalId", "*"), ("Cluster", "kafka-cluster"),
 ))  # fmt: skip
-_DENIED_SECONDS = 15  # a client that is denied may try for ever
+_DENIED_SECONDS = 12  # from its first requests on: a client that is denied may try for ever
+_START_SECONDS = 120  # until then, on a busy machine
+_WAIT_SECONDS = 240
+_FIRST_BYTES = 3_000  # of a capture in which a client has sent requests
 _JAVA_LOGIN = login("PLAIN", _USER)
 _LOGIN = {"sasl": "PLAIN", "user": _USER, "password": USERS[_USER]}
 
@@ -111,6 +114,7 @@ class Room:
         properties = {"allow.everyone.if.no.acl.found": "false"}
         self.cluster = Cluster(Spec("4.4.0", properties=properties), base, java_clients.extensions())
         self.folder = folder
+        self._raw = folder / "raw.pcapng"
         self._admin: Running | None = None
 
     def start(self) -> None:
@@ -118,7 +122,7 @@ class Room:
         self.cluster.start()
         command = [*java().command, self.cluster.bootstrap, "Permit", "--client-id", "permit"]
         self._admin = Running(command, lambda _event: None)
-        self._admin.until("ready")
+        self._admin.until("ready", seconds=_WAIT_SECONDS)
 
     def close(self) -> None:
         """Stop the servers."""
@@ -133,7 +137,7 @@ class Room:
         self._do("there", ",".join(workload.found))
         self._do("acls", ";".join("|".join((acl[0], *map(_enum, acl[1:3]), acl[3])) for acl in acls))
         target = self.folder / f"{name}.pcapng"
-        sniffer = Sniffer(self.cluster.ports("clients"), self.folder / "raw.pcapng")
+        sniffer = Sniffer(self.cluster.ports("clients"), self._raw)
         sniffer.start()
         try:
             for step in workload.steps:
@@ -146,7 +150,7 @@ class Room:
         assert self._admin is not None
         count = sum(event["event"] == "done" for event in self._admin.events)
         self._admin.tell(f"{what} {about}")
-        self._admin.until("done", count + 1)
+        self._admin.until("done", count + 1, seconds=_WAIT_SECONDS)
 
     def _run(self, step: Step, is_patient: bool) -> None:
         options = dict(step.options)
@@ -170,16 +174,23 @@ class Room:
         try:
             if is_patient:
                 if step.until is not None:
-                    running.until(*step.until)
+                    running.until(*step.until, seconds=_WAIT_SECONDS)
                     time.sleep(4)
                     running.tell("stop")
-                running.wait(90)
+                running.wait(_WAIT_SECONDS)
             else:
-                end = time.monotonic() + _DENIED_SECONDS
-                while running.alive and time.monotonic() < end:
-                    time.sleep(0.1)
+                self._watch(running)
         finally:
             running.kill()
+
+    def _watch(self, running: Running) -> None:
+        """Let a client try for some seconds after its first requests."""
+        size, end = self._raw.stat().st_size, time.monotonic() + _START_SECONDS
+        has_begun = False
+        while running.alive and time.monotonic() < end:
+            time.sleep(0.2)
+            if not has_begun and self._raw.stat().st_size > size + _FIRST_BYTES:
+                has_begun, end = True, time.monotonic() + _DENIED_SECONDS
 
 
 def _enum(name: str) -> str:

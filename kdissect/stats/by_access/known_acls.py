@@ -48,7 +48,7 @@ class KnownAcls:
         return True
 
     def of(self, scopes: set[str]) -> tuple[list[Acl], int | None] | None:
-        """Return the entries of scopes, and when a response listed all of them. None if there was no response.
+        """Return the entries of scopes, and when a response listed all. None if there was no response.
 
         The time is None if there were only responses to filters.
         """

@@ -175,7 +175,7 @@ def _new_configs(view: ExchangeView, _types: Types) -> Iterable[Name]:
     return [
         text_of(row.name)
         for row in sent(view.response, "topics") or ()
-        if row.configs is not None or sent(row, "topic_config_error_code", 0)
+        if not row.error_code and (row.configs is not None or sent(row, "topic_config_error_code", 0))
     ]
 
 
