@@ -46,6 +46,7 @@ JOBS = {
         "producers": ("statistics", "retries and transactions"),
         "offsets": ("statistics", "jumps, gaps, duplicates"),
         "logins": ("statistics", "SASL logins and outcomes"),
+        "access": ("statistics", "who used what, least ACLs"),
         "changes": ("statistics", "who altered what"),
         "personal-data": ("statistics", "by field, who has it"),
     },

@@ -389,7 +389,9 @@ def test_processes_share_a_log(tmp_path: Path) -> None:
     assert outs[0] == outs[1] != ""
 
 
-@pytest.mark.parametrize("command", ["groups", "connections", "info", "records", "logins", "changes"])
+@pytest.mark.parametrize(
+    "command", ["groups", "connections", "info", "records", "logins", "changes", "access"]
+)
 def test_commands_read_it(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capfd, command, LOG)
     assert (code, "fault of kdissect" in err) == (0, False)

@@ -26,6 +26,7 @@ DRAWN = {
     "offsets": ("kafka44_java_positions", [], "positions that jump"),
     "logins": ("kafka44_java_refused", [], "accepted  failed"),
     "changes": ("kafka44_java_admin", [], "what"),
+    "access": ("kafka44_java_groups", [], "operation"),
     "upgrade": ("kafka28zk_sarama_releases", ["--target", "4.0"], "verdict"),
     "info": ("kafka44_java_groups", [], "exchanges by API and version"),
     "check": ("kafka44_missteps_raw", [], "PRD004"),

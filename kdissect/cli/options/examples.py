@@ -93,6 +93,11 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "logins a.pcapng --table logins --sort outcome:desc --format csv",
         ),
     ),
+    "access": (
+        ("who was denied what", "access a.pcapng -Y error --sort denied"),
+        ("the fewest ACLs", "access a.pcapng --acls kafka-acls"),
+        ("ACLs that are not used", "access a.pcapng --existing acls.txt --table unused"),
+    ),
     "changes": (
         ("who deleted the topic", "changes a.pcapng --format tsv -e time,principal,client_id,kind,name,did"),
     ),

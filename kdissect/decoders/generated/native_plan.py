@@ -2,6 +2,7 @@
 Those are summaries, bodies as text, plain bodies and the way to records.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from kdissect.decoders.body_schemas import CACHE_SIZE
@@ -23,9 +24,13 @@ and the bytes of its default in that tag (`Layout.default_bytes`).
 """
 StructRow = tuple[bool, list[FieldRow], list[FieldRow]]
 """Whether it holds records, its fields in the order of the wire, the fields that may be among its tags."""
+RoleOf = Callable[[Message, Struct, Field, Primitive | Struct], str]
+"""Returns the role of a struct's field, which has a type or elements of that type."""
 NativeLayout = tuple["native.Layout", list[Struct], list[list[Field]]]
 """The library's plan, the structs in its order, and for each the fields without a tag."""
 
+FORGOTTEN = "forgotten_topics_data"
+"""The field of Fetch and ShareFetch with topics that leave the session."""
 _TOPICS: dict[tuple[Primitive | Struct, str], str] = {
     (Primitive.STRING, "topicName"): "topic",
     (Primitive.UUID, "topicId"): "topic_id",
@@ -39,29 +44,42 @@ def native_layout(message: Message, version: int) -> NativeLayout:
     return native.Layout(message.is_flexible(version), rows), structs, fields
 
 
-def layout_rows(layout: Layout) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
+@lru_cache(maxsize=CACHE_SIZE)
+def named_layout(message: Message, version: int) -> "native.Layout":
+    """Return a layout whose summary with groups has all names of resources that a request uses: transactional
+    ids have the role of groups, and topics that a fetch session forgets have none. Compiled only.
+    """
+    rows, _, _ = layout_rows(Layout(message, version), _role_of_name)
+    return native.Layout(message.is_flexible(version), rows)
+
+
+def layout_rows(
+    layout: Layout, role_of: RoleOf | None = None
+) -> tuple[list[StructRow], list[Struct], list[list[Field]]]:
     """Return the structs of a message, the root first, then in the order of the fields that have them.
 
-    A struct that occurs in two places is listed twice, so that each comes after its parent.
+    A struct that occurs in two places is listed twice, so that each comes after its parent. `role_of` returns
+    the roles of fields instead of the usual roles.
     """
+    role_of = role_of or _role
     rows: list[StructRow] = []
     plain: list[list[Field]] = []
     structs = [layout.message.root]
     for of in structs:  # which grows
         fields = layout.plain_fields(of)
         tagged = layout.tagged_fields(of) if layout.flexible else []
-        found, behind = ([_row(layout, of, f, structs) for f in each] for each in (fields, tagged))
+        found, behind = ([_row(layout, of, f, structs, role_of) for f in each] for each in (fields, tagged))
         rows.append((holds_records(of), found, behind))
         plain.append(fields)
     return rows, structs, plain
 
 
-def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct]) -> FieldRow:
+def _row(layout: Layout, of: Struct, field: Field, structs: list[Struct], role_of: RoleOf) -> FieldRow:
     kind = field.type
     is_array = isinstance(kind, Array)
     if isinstance(kind, Array):
         kind = kind.element
-    role = _role(layout.message, of, field, kind)
+    role = role_of(layout.message, of, field, kind)
     if isinstance(kind, Struct):
         structs.append(kind)
     name = "struct" if isinstance(kind, Struct) else kind
@@ -82,6 +100,13 @@ def _role(message: Message, of: Struct, field: Field, kind: Primitive | Struct) 
     if holds_records(of) and part_of(field) == "partition":
         return "partition"
     return listed_role(message, field) or ""
+
+
+def _role_of_name(message: Message, of: Struct, field: Field, kind: Primitive | Struct) -> str:
+    if kind is Primitive.STRING and field.entity == "transactionalId":
+        return "group"
+    is_forgotten = any(one.name == FORGOTTEN and one.type == Array(of) for one in message.root.fields)
+    return "" if is_forgotten else _role(message, of, field, kind)
 
 
 # Which fields of a body say where its records are, and whose: `records_fields`, without what it needs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.decoders.generated.values import Value, present, sent
+from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.acquired import AcquiredRecords
 from kdissect.engine.records.logged_sizes import logged_records
@@ -26,6 +26,7 @@ from kdissect.stats.by_group.group_links import GroupLinks, client_key
 from kdissect.stats.by_topic.topic import Role, Topic, Use
 from kdissect.stats.by_topic.topic_sums import TRANSFERS, TopicSums
 from kdissect.stats.client import client_of, is_follower, text_of
+from kdissect.stats.denials import denied_topics
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Named
 from kdissect.stats.watermarks import topic_of
@@ -116,7 +117,7 @@ class TopicTraffic:
             self._sums.take()
 
     def _count(self, view: ExchangeView) -> None:
-        for named in _denied_topics(view):
+        for named in denied_topics(view):
             self.catch_up()
             api = api_name(view.key) or str(view.key)
             self._topic_of(view, named).deny(client_of(view), api)
@@ -297,52 +298,3 @@ def _rows(topic: Any) -> Iterator[tuple[int, Any]]:
 def _name(row: Any) -> str | bytes:
     named = topic_of(row)
     return named if isinstance(named, bytes) else text_of(named)
-
-
-TOPIC_AUTHORIZATION_FAILED = 29  # org.apache.kafka.common.protocol.Errors
-_TOPIC_RESOURCE = 2  # org.apache.kafka.common.config.ConfigResource
-
-_Topic = str | bytes
-"""A topic's name, or its id of 16 bytes."""
-
-
-def _denied_topics(view: ExchangeView) -> set[_Topic]:
-    """Return the topics of an answer next to or above the error, or the topics of the request if there are
-    none.
-    """
-    if TOPIC_AUTHORIZATION_FAILED not in view.exchange.response_summary().errors:
-        return set()
-    answer = view.response
-    found = set() if answer is None else set(_topics_below(answer, None))
-    return found or set(view.exchange.request_summary().topics)
-
-
-def _topics_below(value: Value, topic: _Topic | None) -> Iterator[_Topic]:
-    topic = _topic(value) or topic
-    for field, _, held in present(value):
-        if field.is_error:
-            if held == TOPIC_AUTHORIZATION_FAILED and topic is not None:
-                yield topic
-        elif isinstance(held, Value):
-            yield from _topics_below(held, topic)
-        elif isinstance(held, (list, tuple)):
-            for item in held:
-                if isinstance(item, Value):
-                    yield from _topics_below(item, topic)
-
-
-def _topic(value: Value) -> _Topic | None:
-    """Return the topic that a struct names itself."""
-    if sent(value, "resource_type", None) == _TOPIC_RESOURCE:  # configs name their topics so
-        return text_of(value.resource_name)
-    found: _Topic | None = None
-    for field, _, held in present(value):
-        if field.entity == "topicName" and held is not None and not isinstance(held, (list, tuple)):
-            return text_of(held)
-        if field.entity == "topicId" and _is_id(held):
-            found = bytes(held)
-    return found
-
-
-def _is_id(held: Any) -> bool:
-    return isinstance(held, bytes) and any(held)

@@ -127,6 +127,7 @@ def test_a_connection_that_was_open_before(port: int) -> None:
         "fetch-sessions",
         "logins",
         "changes",
+        "access",
         "offsets",
     ],
 )

@@ -26,7 +26,8 @@ OTHER_KEYS = CAPTURES / "kafka44_java_tls12.keys"
 GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
 COMMANDS = (
     "inspect", "inspect --format jsonl --jobs 2", "info", "connections", "records", "stats", "topics",
-    "groups", "producers", "fetch-sessions", "logins", "changes", "offsets", "upgrade --target 4.0", "check",
+    "groups", "producers", "fetch-sessions", "logins", "changes", "access",
+    "offsets", "upgrade --target 4.0", "check",
     "extract -o {}/x.pcapng", "extract --connections -o {}/x.pcapng", "tables --output {}/tables --overwrite",
     "live -",
 )  # fmt: skip

@@ -48,6 +48,7 @@ COMMANDS = {
     "fetch-sessions": ("fetch-sessions", "--format", "json"),
     "logins": ("logins", "--format", "json"),
     "changes": ("changes", "--format", "json"),
+    "access": ("access", "--format", "json"),
     "offsets": ("offsets", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "why": ("why", "--format", "json"),

@@ -141,7 +141,7 @@ def test_rows_of_several_days_have_dates(capfd: pytest.CaptureFixture[str], tmp_
 
 REPORTS = [
     ("changes", "kafka28_java_admin.pcapng", "time"), ("offsets", "kafka44_java_positions.pcapng", "time"),
-    ("logins", "kafka44_java_sasl.pcapng", "time"),
+    ("logins", "kafka44_java_sasl.pcapng", "time"), ("access", "kafka44_java_sasl.pcapng", "last"),
     ("groups --group eager", "kafka44_java_groups.pcapng", "joined"),
     ("producers", "tansu_rdk216_txn.pcap", "began"), ("stats --over-time", "tansu_rdk216_txn.pcap", "time"),
 ]  # fmt: skip

@@ -77,7 +77,18 @@ def everything_of(command: str) -> tuple[object, ...]:
 
 @pytest.mark.parametrize(
     "command",
-    ["stats", "topics", "groups", "producers", "fetch-sessions", "logins", "changes", "offsets", "upgrade"],
+    [
+        "stats",
+        "topics",
+        "groups",
+        "producers",
+        "fetch-sessions",
+        "logins",
+        "changes",
+        "access",
+        "offsets",
+        "upgrade",
+    ],
 )
 def test_a_filter_that_takes_all_changes_nothing(command: str, facts: Run) -> None:
     arguments = everything_of(command)

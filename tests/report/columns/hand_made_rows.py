@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from kdissect.report.cells import TableColumn
 from kdissect.report.columns import (
+    access,
     changes,
     comparison,
     connections,
@@ -37,6 +38,23 @@ def changed(row: Row, *changes_: Row) -> list[Row]:
     """Return a row, and the same row with each of the changes."""
     return [row, *(row | change for change in changes_)]
 
+
+ACCESSES = changed(
+    {
+        "principal": "alice", "principal_source": "login", "client_id": "app", "software": "librdkafka",
+        "address": "10.0.0.1", "operation": "Read", "resource": "Topic", "name": "b\x1b", "requests": 3,
+        "allowed": 3, "denied": 0, "unanswered": 0, "unchecked": 0, "apis": {"Fetch": 2, "OffsetCommit": 1},
+        "alternatives": [], "first_time": DAY, "last_time": NEXT_DAY,
+    },
+    {"principal": None, "principal_source": "hidden", "client_id": None, "software": None},
+    {"allowed": 0, "denied": 1, "unanswered": 1, "unchecked": 1, "alternatives": ["Create on Cluster"]},
+    {"first_time": None, "last_time": None, "cluster": "c1", "apis": {}},
+)  # fmt: skip
+ACLS = changed(
+    {"principal": "User:alice", "host": "*", "operation": "Read", "permission": "Allow", "resource": "Topic",
+     "name": "orders", "pattern": "literal"},
+    {"permission": "Deny", "pattern": "prefixed", "host": "10.0.0.9", "cluster": "c1"},
+)  # fmt: skip
 
 EXCHANGE: Row = {
     "number": 7, "request": {"time": DAY, "bytes": 12}, "response": {"time": NEXT_DAY, "bytes": 345},
@@ -344,6 +362,11 @@ TABLES: dict[str, Callable[[], Table]] = {
     "failures": lambda: Table(groups.failure_columns(), FAILURES),
     "rejoins": lambda: Table(groups.rejoin_columns(), REJOINS),
     "partitions": lambda: Table(groups.partition_columns(), PARTITIONS),
+    "access": lambda: Table(access.access_columns(), ACCESSES),
+    "lacking": lambda: Table(
+        access.lacking_columns(), [row | {"why": "no ACL allows it"} for row in ACCESSES]
+    ),
+    "acls": lambda: Table(access.acl_columns(), ACLS),
     "logins": lambda: Table(logins.who_columns(), WHO),
     "failed logins": lambda: Table(logins.failed_columns(), logins.failed_rows({"logins": LOGINS})),
     "positions": lambda: Table(offsets.position_columns(), POSITIONS),

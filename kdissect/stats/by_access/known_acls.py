@@ -1,0 +1,137 @@
+"""Access control entries that brokers list in DescribeAcls responses, or that a file of `kafka-acls --list`
+has.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.schema.enums import enum_name
+from kdissect.stats.by_access.acl import LITERAL, Acl, enum_text
+from kdissect.stats.client import text_of
+
+DESCRIBE_ACLS = 29
+ACLS_KEPT = 100_000
+_ANY = 1  # aclResourceType, aclPatternType, aclOperation, aclPermission: a filter that takes all
+
+
+class KnownAcls:
+    """The entries by scope (`session.identities`), as the last response for all entries listed them.
+
+    Responses to filters add their entries: then a list may be incomplete.
+    """
+
+    def __init__(self) -> None:
+        self._by_scope: dict[str, dict[Acl, None]] = {}
+        self._complete: dict[str, int] = {}
+        """When a response listed all entries, by scope, in nanoseconds."""
+
+    def learn(self, view: ExchangeView) -> bool:
+        """Take an exchange. Return whether it is a DescribeAcls."""
+        if view.key != DESCRIBE_ACLS:
+            return False
+        request, answer = view.request, view.response
+        if request is None or answer is None or answer.error_code:
+            return True
+        scope, found = view.info.scope, _listed(answer)
+        if _is_for_all(request):
+            self._by_scope[scope] = found
+            self._complete[scope] = view.sent_ns
+        else:
+            self._by_scope.setdefault(scope, {}).update(found)
+        held = self._by_scope[scope]
+        while len(held) > ACLS_KEPT:
+            held.popitem()
+            self._complete.pop(scope, None)
+        return True
+
+    def of(self, scopes: set[str]) -> tuple[list[Acl], int | None] | None:
+        """Return the entries of scopes, and when a response listed all. None if there was no response.
+
+        The time is None if there were only responses to filters.
+        """
+        known = [scope for scope in sorted(scopes) if scope in self._by_scope]
+        if not known:
+            return None
+        whole = [scope for scope in known if scope in self._complete]
+        if whole:
+            last = max(whole, key=self._complete.__getitem__)
+            return list(self._by_scope[last]), self._complete[last]
+        return list(dict.fromkeys(acl for scope in known for acl in self._by_scope[scope])), None
+
+    def scopes(self) -> set[str]:
+        """Return the scopes with entries."""
+        return set(self._by_scope)
+
+    def merge(self, other: KnownAcls) -> None:
+        """Take the entries that another one has."""
+        for scope, found in other._by_scope.items():
+            time_ns = other._complete.get(scope)
+            own_ns = self._complete.get(scope)
+            if time_ns is not None and (own_ns is None or own_ns <= time_ns):
+                self._by_scope[scope], self._complete[scope] = found, time_ns
+            elif own_ns is None:
+                self._by_scope.setdefault(scope, {}).update(found)
+
+
+def _is_for_all(request: Any) -> bool:
+    return (
+        request.resource_type_filter == _ANY
+        and request.operation == _ANY
+        and request.permission_type == _ANY
+        and getattr(request, "pattern_type_filter", _ANY) == _ANY
+        and request.resource_name_filter is None
+        and request.principal_filter is None
+        and request.host_filter is None
+    )
+
+
+def _listed(answer: Any) -> dict[Acl, None]:
+    return {
+        Acl(
+            text_of(acl.principal), text_of(acl.host), _text("aclOperation", acl.operation),
+            _text("aclPermission", acl.permission_type), _text("aclResourceType", of.resource_type),
+            text_of(of.resource_name), _pattern(of),
+        ): None
+        for of in answer.resources or ()
+        for acl in of.acls or ()
+    }  # fmt: skip
+
+
+def _text(enum: str, code: int) -> str:
+    return enum_text(enum_name(enum, code) or str(code))
+
+
+def _pattern(of: Any) -> str:
+    """Return the pattern type, which version 0 does not have: all names are literal."""
+    code = getattr(of, "pattern_type", None)
+    return LITERAL if code is None else (enum_name("aclPatternType", code) or str(code)).lower()
+
+
+# Lines of kafka-acls --list: the texts of org.apache.kafka.common.resource.ResourcePattern and of
+# org.apache.kafka.common.acl.AccessControlEntry.
+_RESOURCE = re.compile(r"ResourcePattern\(resourceType=(\w+), name=(.*), patternType=(\w+)\)")
+_ENTRY = re.compile(r"\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)")
+
+
+def listed_in(text: str) -> list[Acl]:
+    """Return the entries in the output of `kafka-acls --list`. Raises ValueError with the number of a line
+    that looks like an entry and is none.
+    """
+    found: dict[Acl, None] = {}
+    resource: tuple[str, str, str] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        of = _RESOURCE.search(line)
+        if of is not None:
+            resource = enum_text(of[1]), of[2], of[3].lower()
+            continue
+        entry = _ENTRY.search(line)
+        if entry is not None and resource is not None:
+            kind, name, pattern = resource
+            operation, permission = enum_text(entry[3]), enum_text(entry[4])
+            found[Acl(entry[1], entry[2], operation, permission, kind, name, pattern)] = None
+        elif "principal=" in line or "resourceType=" in line:
+            raise ValueError(f"line {number}: {line.strip()!r}")
+    return list(found)
