@@ -728,13 +728,16 @@ class FetchPositions:
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
     # Client, topic, partition; offset and time asked for, offset behind records, high watermark, whether the
-    # offset is lost. Then group, topic, partition and offset of commits; groups, each with the broker.
+    # offset is lost. Then group, topic, partition and offset of commits; groups, each with the broker. Topic,
+    # partition and offset of ends; clients, each with the time of its last Fetch.
     def take(
         self,
     ) -> tuple[
         list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None, bool]],
         list[tuple[int, int, int, int]],
         list[tuple[int, str | bytes]],
+        list[tuple[int, int, int]],
+        list[tuple[int, int]],
     ]: ...
 
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]

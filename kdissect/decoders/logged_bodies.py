@@ -56,9 +56,9 @@ class UnreadableBodyError(ValueError):
 
 def placeholder(size: int) -> bytes | None:
     """Return the content of a records field that stands for `size` bytes of records; None, for null,
-    below 0.
+    below 0. Raises OverflowError for a size of more than 64 bits.
     """
-    return None if size < 0 else _SIZE.pack(size) if size else b""
+    return None if size < 0 else size.to_bytes(_SIZE.size, signed=True) if size else b""
 
 
 def placeholder_size(content: bytes | memoryview) -> int | None:

@@ -27,7 +27,7 @@ class Certainty(StrEnum):
 
 
 class Cost(NamedTuple):
-    """Cost of a cause. `time_ns` is time that somebody waited, the sum over all who waited."""
+    """Cost of a cause. `time_ns` has the waits of members, clients or requests added up. They may overlap."""
 
     time_ns: int = 0
     errors: int = 0

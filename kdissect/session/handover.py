@@ -180,7 +180,7 @@ def lend(
     if not tcp.log.counts:
         tcp.log = NOTHING_NOTED
     framings = _framing(readers[0]), _framing(readers[1])
-    comment = None if info.logged is None else info.logged.comment().encode()
+    comment = None if info.logged is None else info.logged.comment()
     streams = first.state(), second.state()
     state = HeldState(info.client_direction, time_ns, streams, framings, conversation.state(), comment)
     held.lend(state, first.odd is NOTHING_ODD and second.odd is NOTHING_ODD)

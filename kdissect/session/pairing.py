@@ -409,7 +409,7 @@ def _row(exchange: Exchange) -> WaitingRow:
     return (
         exchange.ordinal, key, version, correlation_id, exchange.client_id, exchange.request.row(),
         exchange.request_body_offset, exchange.state is _NO_RESPONSE,
-        None if logged is None else logged.comment().encode(),
+        None if logged is None else logged.comment(),
     )  # fmt: skip
 
 

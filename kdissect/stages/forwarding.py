@@ -159,7 +159,7 @@ def _frame(frame: Frame | None, pieces: Pieces | None) -> tuple[Any, ...] | None
     if frame is None:
         return None
     logged = frame.logged
-    comment = None if logged is None else logged.comment().encode()
+    comment = None if logged is None else logged.comment()
     return pieces, *frame.row()[1:], comment
 
 

@@ -195,6 +195,7 @@ def test_standard_input() -> None:
         (lambda line: line.replace('"clusterId":', '"clusterUuid":'), "unread body"),
         (lambda line: line[:35] + " Completed request:RequestHeader(apiKey=METADATA\n", "no text"),
         (lambda line: line.replace('"topics":[]', '"topics":' + "[" * 100_000), "no JSON"),
+        (lambda line: line.replace('"topics":[]', f'"recordsSizeInBytes":{1 << 64}', 1), "unread body"),
     ],
 )  # fmt: skip
 def test_damage_is_counted_and_costs_its_line(change: Any, kind: str, tmp_path: Path) -> None:
@@ -373,11 +374,46 @@ def _later(text: str, turn: int) -> str:
 
 def test_facts_of_a_line_travel_with_packets() -> None:
     logged = Logged("a:1-b:2-3", 7, 1, None, 3, principal="x")
-    assert Logged.of_comment(logged.comment()) == logged
+    assert Logged.of_comment(logged.comment().decode()) == logged
     assert Logged.of_comment("PID: 7") is None
-    assert Logged.of_comment(logged.comment()[:-3]) is None
+    assert Logged.of_comment(logged.comment().decode()[:-3]) is None
     end = LocalEnd(Process(), None, logged)
     assert local_end_of(as_segment(b"flow", end)) == end
+
+
+def test_the_longest_texts_of_a_line_fit_its_comment(tmp_path: Path) -> None:
+    """A comment in pcapng has 65,535 bytes at most. Both engines write the same bytes of it."""
+    longest, half = "\U0001f600" * 1000, "\ud800" * 1000
+    for text in (longest, half, longest[:-1] + "\ud800"):
+        logged = Logged(f"a:1-b:2-{longest}", 7, None, None, None, None, None, None, *[text] * 5)
+        assert Logged.of_comment(logged.comment().decode()) == logged
+        line = next(line for line in lines() if '"requestApiKey":3,' in line)
+        row = json.loads(line[line.index("{") : line.rindex("}") + 1])
+        row |= dict.fromkeys(("principal", "listener", "securityProtocol"), text)
+        row["connection"] += f"-{longest}"
+        row["clientInformation"] = {"softwareName": text, "softwareVersion": text}
+        path = tmp_path / "long.log"
+        path.write_text(line[: line.index("{")] + json.dumps(row) + "\n")
+        (found,) = Dissection(str(path))
+        assert found.request is not None
+        assert found.request.logged is not None
+        assert found.request.logged.listener == text
+
+
+@pytest.mark.parametrize(
+    "software", ["", ",clientInformation:ClientInformation(softwareName=a, softwareVersion=b)"]
+)
+def test_a_line_of_text_may_end_as_on_windows(software: str) -> None:
+    """The pattern of a logger may have the message alone, so that the line ends with a value of it."""
+    text = (
+        "[2026-11-28 00:42:02,281] DEBUG Completed request:RequestHeader(apiKey=API_VERSIONS, apiVersion=0,"
+        " clientId=x, correlationId=2) -- {},response:{error_code=0,api_versions=[]} from connection"
+        " 127.0.0.1:1-127.0.0.1:2-4;totalTime:3.295,requestQueueTime:0.061,localTime:0.539,remoteTime:0.0,"
+        "throttleTime:0,responseQueueTime:2.151,sendTime:0.542,securityProtocol:PLAINTEXT,"
+        f"principal:User:ANONYMOUS,listener:PLAINTEXT{software}"
+    )
+    found = [RequestLogParser().feed(f"{text}{end}".encode()) for end in ("\n", "\r\n")]
+    assert found[0] == found[1] != []
 
 
 def test_processes_share_a_log(tmp_path: Path) -> None:

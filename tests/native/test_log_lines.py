@@ -71,8 +71,7 @@ class Read:
         packets = []
         for ref, time_ns, link_type, data, wire in block:
             parts = taken_apart(link_type, data)
-            logged = [Logged.of_comment(comment) for comment in parts.comments()]
-            packets.append((ref, time_ns, parts.link_type, parts.data, logged, wire))
+            packets.append((ref, time_ns, parts.link_type, parts.data, parts.comments(), wire))
         counts = parser.packets, parser.captured_bytes, parser.forwarded, dict(parser.noted), parser._line
         self.found = packets, counts
 

@@ -55,7 +55,7 @@ def test_a_cause_in_markdown() -> None:
         "| | | cause | what happened | cost |",
         "|---:|---|---|---|---|",
         "| 1 | :hourglass: | A disk is slow | <code>Produce took 3 s&#46;</code> |"
-        " 3.00 s of waiting, 1 error, 2 retries, 4 records, 1.5 kB |",
+        " 3.00 s of waits added up, 1 error, 2 retries, 4 records, 1.5 kB |",
         "",
         "<details><summary>1. A disk is slow (slow-disk)</summary>",
         "",
@@ -102,7 +102,7 @@ def test_where_to_look(packets: Packets, text: str) -> None:
 
 def test_costs_and_times_that_are_not_known_are_left_out() -> None:
     assert [cost_text(cost) for cost in (Cost(), Cost(1), Cost(errors=2), Cost(bytes=1))] == [
-        "", "0 us of waiting", "2 errors", "1 B",
+        "", "0 us of waits added up", "2 errors", "1 B",
     ]  # fmt: skip
     assert since_text(CAUSE._replace(since_ns=0, until_ns=0, times=1)) == "-, 1 time"
 

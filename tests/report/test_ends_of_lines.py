@@ -54,7 +54,7 @@ def test_the_shortest_span_is_one() -> None:
     assert since_text(CAUSE._replace(until_ns=at)) == "2023-11-14T22:13:20.000Z, 2 times"
     assert since_text(CAUSE._replace(until_ns=at + 1)) == "2023-11-14T22:13:20.000Z, for 0 us, 2 times"
     assert cost_text(CAUSE.cost._replace(time_ns=0)) == "1 error, 2 retries, 4 records, 1.5 kB"
-    assert cost_text(CAUSE.cost._replace(time_ns=1)).startswith("0 us of waiting, 1 error")
+    assert cost_text(CAUSE.cost._replace(time_ns=1)).startswith("0 us of waits added up, 1 error")
 
 
 def test_facts_on_the_page() -> None:

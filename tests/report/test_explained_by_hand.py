@@ -66,7 +66,7 @@ def test_a_cause_as_text() -> None:
         "    Produce took 3 s.",
         "    who       app",
         "    since     2023-11-14T22:13:20.000Z, for 5.00 s, 2 times",
-        "    cost      3.00 s of waiting, 1 error, 2 retries, 4 records, 1.5 kB",
+        "    cost      3.00 s of waits added up, 1 error, 2 retries, 4 records, 1.5 kB",
         "    then      Requests time out.",
         "    sure      likely: no broker log",
         "    packets   Produce v9, exchange 0c0ffee0/0, packets 4-6 of a.pcap",

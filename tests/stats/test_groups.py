@@ -18,12 +18,13 @@ from kdissect.stats.by_group import group_traffic as groups
 from kdissect.stats.by_group.group_rows import group_facts
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from tests.history.talk import MS, START_NS, Talk
+from tests.stats.test_offsets import commit, fetch, list_offsets, produce, stored
 from tests.stats.truth import Facts, shown, told, truth
 from tests.support.console import CAPTURES
 
 # Groups in which a member is told what is added: the truth names that, not all it holds.
 INCREMENTAL = ("cooperative", "coop", "sticky", "new", "served")
-OFFSET_COMMIT, FIND_COORDINATOR, HEARTBEAT = 8, 10, 12
+METADATA, OFFSET_COMMIT, FIND_COORDINATOR, HEARTBEAT, CONSUMER_GROUP_HEARTBEAT = 3, 8, 10, 12, 68
 
 
 def of(facts: Facts, group: str, kind: str = "classic") -> Facts:
@@ -117,6 +118,58 @@ def test_lag_and_commits(capfd: pytest.CaptureFixture[str]) -> None:
         written = sum(record["partition"] == row["partition"] for record in sent)
         assert (row["high_watermark"], row["fetch_offset"], row["lag"]) == (written, written, 0)
         assert (row["committed"], row["committed_lag"]) == (written, 0)
+
+
+def lags(*exchanges: Exchange) -> list[tuple[int | None, int | None]]:
+    """Return lag and committed lag of all partitions of a group."""
+    (group,) = traffic_of(*exchanges)
+    return [(row["lag"], row["committed_lag"]) for row in group["partitions"]]
+
+
+def reader_of(talk: Talk, at: int) -> list[Exchange]:
+    """Return the requests with which a member joins, and receives partition 0 of topic `t`."""
+    body = {"group_id": "g", "member_id": "m", "rebalance_timeout_ms": 1000, "member_epoch": 0}
+    owned = {"topic_partitions": [{"topic_id": b"t" * 16, "partitions": [0]}]}
+    answer = {"member_id": "m", "member_epoch": 1, "heartbeat_interval_ms": 1000, "assignment": owned}
+    names = {"topics": [{"error_code": 0, "name": "t", "topic_id": b"t" * 16, "partitions": []}]}
+    return [
+        talk.ask(METADATA, 12, {"topics": None}, names, at=at),
+        talk.ask(CONSUMER_GROUP_HEARTBEAT, 0, body, {"error_code": 0, **answer}, at=at + 2),
+    ]
+
+
+def alive(talk: Talk, at: int) -> Exchange:
+    body = {"group_id": "g", "member_id": "m", "rebalance_timeout_ms": -1, "member_epoch": 1}
+    answer = {"error_code": 0, "member_id": "m", "member_epoch": 1, "heartbeat_interval_ms": 1000}
+    return talk.ask(CONSUMER_GROUP_HEARTBEAT, 0, body, answer, at=at)
+
+
+def test_the_end_of_a_partition_is_known_from_any_response() -> None:
+    """A consumer that fetches no more receives no high watermark. Producers and other clients do."""
+    talk, other = Talk(), Talk(client="10.0.0.9")
+    read = [*reader_of(talk, 0), fetch(talk, 0, stored(0, 5), high=5, at=10), commit(talk, 5)]
+    assert lags(*read) == [(0, 0)]
+    for more, end in (
+        (produce(other, stored(0, 7), 40), 47),
+        (produce(other, stored(0, 7) + stored(7, 2), 40), 41),  # the offset of the first record
+        (produce(other, stored(0, 7), 40, error=6), 5),
+        (list_offsets(other, -1, 30), 30),
+        (list_offsets(other, -2, 30), 5),
+        (fetch(other, 0, high=20), 20),
+        (fetch(Talk(client="10.0.0.9", capture_set="another"), 0, high=20), 5),
+    ):
+        assert lags(*read, more) == [(end - 5, end - 5)], end
+
+
+def test_an_end_that_may_be_old_is_no_lag_of_0() -> None:
+    talk = Talk()
+    read = [*reader_of(talk, 0), fetch(talk, 0, stored(0, 5), high=5, at=10), commit(talk, 5)]
+    assert lags(*read, alive(talk, 5_000)) == [(0, 0)]
+    silent = [*read, alive(talk, 60_000)]  # the member is there, and fetches no more
+    assert lags(*silent) == [(None, None)]
+    assert lags(*silent, produce(Talk(client="10.0.0.9"), stored(0), 8)) == [(4, 4)]
+    assert lags(*silent, fetch(talk, 5, high=5, at=60_002)) == [(0, 0)]
+    assert lags(*read, commit(talk, 9)) == [(0, None)]  # somebody read records beyond the known end
 
 
 def test_a_coordinator_elsewhere() -> None:

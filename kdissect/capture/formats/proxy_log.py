@@ -125,7 +125,7 @@ class ProxyLogParser(RequestLogParser):
         digest = blake2b(session.encode(), digest_size=5).digest()
         client = ".".join(map(str, (0, *digest[:3])))
         connection = f"0.0.0.0:0-{client}:{int.from_bytes(digest[3:])}-{session}"
-        comment = Logged(connection, self._entry_line).comment().encode()
+        comment = Logged(connection, self._entry_line).comment()
         self._packets(ends_of(connection), is_request, content, body, time_ns, comment, out, places)
 
     def _payload(self, key: int, version: int, is_request: bool, payload: object) -> bytes | None:

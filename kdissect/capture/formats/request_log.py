@@ -195,6 +195,7 @@ class RequestLogParser(CaptureParser):
 
     def _take(self, line: bytes, out: bytearray, places: list[PlacedPacket]) -> None:
         """Make packets of the requests in a line. Writers that share a file may put two in one line."""
+        line = line.removesuffix(b"\r")  # of Windows: a line of text ends with the last of its values
         position, behind = line.find(REQUEST_LOG_MARKER), 0
         while position >= 0:
             start = position + len(REQUEST_LOG_MARKER)
@@ -254,7 +255,7 @@ class RequestLogParser(CaptureParser):
             raise LineError("no request")
         request, response = self._bodies(key, version, row)
         facts = self._facts(row)
-        comment = facts.comment().encode()
+        comment = facts.comment()
         self._packets(ends, True, asked, request, time_ns - total_ns, comment, out, places)
         if _is_answered(key, row):
             self._packets(ends, False, answered, response, time_ns, comment, out, places)

@@ -31,13 +31,13 @@ class ResponsesLate(GeneralCause):
         return symptom.broker
 
     def sentence(self, found: Together) -> str:
-        """Return how many waited for how long."""
+        """Return how many came late, the sum of their waits, and the longest time in which some waited."""
         seen = found.seen
         apis = joined(list(dict.fromkeys(one.api for one in found.symptoms)))
         took, longest = duration(seen.time_ns), duration(seen.longest_ns)
         return (
             f"{plural(seen.times, 'response', spec=',')} ({apis}) of broker {found.brokers} came late:"
-            f" the broker took {took} for them, at most {longest} without a break."
+            f" their waits add up to {took}, and last {longest} at most without a break."
         )
 
     def not_surer(self, found: Together) -> str:

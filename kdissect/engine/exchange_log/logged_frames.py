@@ -104,7 +104,7 @@ class LoggedFrame(Frame):
 def spooled(frame: Frame) -> bytes:
     """Return the content that a spool stores for a frame: the comment of its request log line comes first."""
     logged = frame.logged
-    return frame.data if logged is None else b"%b\n%b" % (logged.comment().encode(), frame.data)
+    return frame.data if logged is None else b"%b\n%b" % (logged.comment(), frame.data)
 
 
 def unspooled(found: Found, connection: ConnectionInfo) -> Found:

@@ -37,7 +37,9 @@ CAUSES = Table(
             "struct",
             "what it cost, with what follows from it",
             (
-                RowField("time_ns", "int64", "time that somebody waited, added up"),
+                RowField(
+                    "time_ns", "int64", "waits added up, of members, clients or requests; they may overlap"
+                ),
                 RowField("errors", "int64", "errors"),
                 RowField("retries", "int64", "requests sent again"),
                 RowField("bytes", "int64", "bytes"),

@@ -80,10 +80,10 @@ _LAG = (
     RowField("partition", "int32", "partition"),
     RowField("member", "string", "who holds it"),
     RowField("fetch_offset", "int64", "where the member reads"),
-    RowField("high_watermark", "int64", "where the partition ends"),
-    RowField("lag", "int64", "records between the two"),
+    RowField("high_watermark", "int64", "last high watermark that the member received"),
+    RowField("lag", "int64", "records from the fetch offset to the known end of the partition"),
     RowField("committed", "int64", "offset the group committed last"),
-    RowField("committed_lag", "int64", "records after it"),
+    RowField("committed_lag", "int64", "records from the committed offset to the known end"),
 )
 _CAUSES = within(
     "causes",

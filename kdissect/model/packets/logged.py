@@ -51,11 +51,13 @@ class Logged(NamedTuple):
         times = [time for time in found if time is not None]
         return Phases(*times) if len(times) == len(found) else None
 
-    def comment(self) -> str:
-        """Return the comment of a packet."""
+    def comment(self) -> bytes:
+        """Return the comment of a packet. Characters are UTF-8, so that the longest texts fit into an option
+        of pcapng. Half a surrogate pair has no UTF-8 and is escaped, as in JSON.
+        """
         from json import dumps  # start-up: of request logs alone
 
-        return COMMENT_PREFIX + dumps(self)
+        return (COMMENT_PREFIX + dumps(self, ensure_ascii=False)).encode(errors="backslashreplace")
 
     @classmethod
     def of_comment(cls, comment: str) -> Self | None:

@@ -47,10 +47,12 @@ def since_text(cause: FoundCause) -> str:
 
 
 def cost_text(cost: Cost) -> str:
-    """Return `12.3 s of waiting, 40 errors`; empty if no cost is known."""
+    """Return `12.3 s of waits added up, 40 errors`; empty if no cost is known. Waits of several clients or
+    requests may overlap.
+    """
     parts = []
     if cost.time_ns > 0:
-        parts.append(f"{duration(cost.time_ns)} of waiting")
+        parts.append(f"{duration(cost.time_ns)} of waits added up")
     for count, noun, many in (
         (cost.errors, "error", ""),
         (cost.retries, "retry", "retries"),

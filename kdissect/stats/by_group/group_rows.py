@@ -29,6 +29,9 @@ from kdissect.stats.by_group.positions import Partition
 Facts = dict[str, Any]
 Commits = Mapping[Partition, int]
 """The offsets that a group committed."""
+Ends = Mapping[tuple[str, Partition], int]
+"""The ends of partitions, by capture set."""
+_NO_FETCH_NS = 10_000_000_000  # a Fetch waits half a second by default (fetch.max.wait.ms)
 _NOT_CAPTURED = "coordinator not in the capture"
 _NO_MEMBER = "no member seen"
 _NO_NAMES: Mapping[str, str] = {}
@@ -42,17 +45,19 @@ def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = 
     (KIP-848).
     """
     traffic.catch_up()
-    commits = traffic.positions.commits()
+    commits, ends = traffic.positions.commits(), traffic.positions.ends()
     found: list[Facts] = []
     for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):
         if key[1] and log.is_wanted and (wanted is None or wanted(key[1])):
-            found += _group(traffic, key, log, commits.get(key, {}))
+            found += _group(traffic, key, log, commits.get(key, {}), ends)
     return found
 
 
-def _group(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits) -> Iterator[Facts]:
+def _group(
+    traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits, ends: Ends
+) -> Iterator[Facts]:
     classic, modern = traffic.classic.groups.peek(key), traffic.modern.groups.peek(key)
-    common = _common(traffic, key, log, commits)
+    common = _common(traffic, key, log, commits, ends)
     has_classic = classic is not None and (
         classic.total_rebalances or len(classic.members) or classic.attempts
     )
@@ -83,10 +88,10 @@ def _why_nothing(traffic: GroupTraffic, log: GroupLog) -> str:
     return _NOT_CAPTURED if away else _NO_MEMBER
 
 
-def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits) -> Facts:
+def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commits, ends: Ends) -> Facts:
     _mark_missing(traffic, key, log)
     members = list(log.members)
-    partitions = _partitions(traffic, log.info, members, commits)
+    partitions = _partitions(traffic, log.info, members, commits, ends)
     lags = [row["lag"] for row in partitions if row["lag"] is not None]
     return {
         **cluster_fact(log.info),
@@ -407,7 +412,7 @@ def _member(member: MemberLog) -> Facts:
 
 
 def _partitions(
-    traffic: GroupTraffic, info: ConnectionInfo, members: list[MemberLog], commits: Commits
+    traffic: GroupTraffic, info: ConnectionInfo, members: list[MemberLog], commits: Commits, ends: Ends
 ) -> list[Facts]:
     """Return the lag of what members hold or held, and of what the group committed.
 
@@ -427,21 +432,47 @@ def _partitions(
         owner = owners.get(partition_key)
         link = None if owner is None else owner.link
         position = None if link is None else traffic.positions.of_client(link, partition_key)
-        found.append(_partition(partition_key, owner, position, commits.get(partition_key)))
+        fetched_ns = None if link is None else traffic.positions.last_fetch_ns(link)
+        end = ends.get((info.scope, partition_key))
+        is_old = owner is not None and _fetches_no_longer(owner, fetched_ns)
+        found.append(_partition(partition_key, owner, position, commits.get(partition_key), end, is_old))
     return found
 
 
+def _fetches_no_longer(owner: MemberLog, fetched_ns: int | None) -> bool:
+    """Return whether a member has sent heartbeats and no Fetch for a time: it learns of no new records."""
+    return (
+        fetched_ns is not None and owner.how is None and owner.last_heartbeat_ns - fetched_ns > _NO_FETCH_NS
+    )
+
+
+def _lag(end: int | None, offset: int | None, is_old: bool) -> int | None:
+    """Return the records between an offset and the known end of a partition; None if it is not known.
+
+    An offset after that end proves that the partition has more records. If the end may be old, only records
+    that are known to be there count.
+    """
+    if end is None or offset is None or end < offset or (is_old and end == offset):
+        return None
+    return end - offset
+
+
 def _partition(
-    partition_key: tuple[str, int], owner: MemberLog | None, position: Any, committed: int | None
+    partition_key: tuple[str, int],
+    owner: MemberLog | None,
+    position: Any,
+    committed: int | None,
+    end: int | None,
+    is_old: bool,
 ) -> Facts:
-    end = None if position is None else position.high_watermark
+    offset = None if position is None else position.fetch_offset
     return {
         "topic": plain_name(partition_key[0]),
         "partition": partition_key[1],
         "member": None if owner is None else owner.name,
-        "fetch_offset": None if position is None else position.fetch_offset,
-        "high_watermark": end,
-        "lag": None if position is None else position.lag,
+        "fetch_offset": offset,
+        "high_watermark": None if position is None else position.high_watermark,
+        "lag": _lag(end, offset, is_old),
         "committed": committed,
-        "committed_lag": None if None in (end, committed) else max((end or 0) - (committed or 0), 0),
+        "committed_lag": _lag(end, committed, is_old),
     }

@@ -42,6 +42,7 @@ from kdissect.stats.transfers import Way, way_past
 
 GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
+_SHOW_ENDS = frozenset({apis.PRODUCE, apis.LIST_OFFSETS})
 _GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
@@ -102,6 +103,8 @@ class GroupTraffic:
         key = exchange.api_key
         if key == apis.FETCH:
             self.positions.learn_fetch(exchange)
+        elif key in _SHOW_ENDS:
+            self.positions.learn_ends(exchange)
         elif key is not None and _is_watched(key):
             self._take(ExchangeView(exchange))
             return
@@ -121,10 +124,12 @@ class GroupTraffic:
         return done
 
     def _way_of(self, api_key: int, version: int) -> Way:
-        """Return the way to take Fetches and requests that name a group, if the version is known. Skip
-        exchanges that are about no group.
+        """Return the way to take Fetches, Produces and requests that name a group, if the version is known.
+        Skip exchanges that are about no group.
         """
-        if api_key == apis.FETCH:
+        if api_key == apis.LIST_OFFSETS:
+            return False
+        if api_key in (apis.FETCH, apis.PRODUCE):
             return transfer_rows(api_key, version) or False
         if not _is_watched(api_key):
             return way_past(self._names, api_key)

@@ -1,12 +1,13 @@
-"""Positions of consumers, and the positions they could reach: lag is high watermark minus fetch offset.
+"""Positions of consumers, and the ends of partitions: lag is the end minus the fetch offset.
 
 The fetch offset is that of the client's last Fetch, or the one after the records that the last answer
-brought. The high watermark is the last one that the client received.
+brought. The high watermark is the last one that the client received. Responses to Fetches of other clients,
+to ListOffsets of the latest offset and to Produces show ends, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
@@ -14,7 +15,9 @@ from kdissect.engine.exchange_rows import topic_id_text
 from kdissect.engine.records.logged_sizes import logged_records
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.engine.transfer_rows import transfer_places
+from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.producing.produce_parts import produce_results
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import is_compiled, native
@@ -28,6 +31,11 @@ from kdissect.stats.watermarks import refused_partitions, topic_of
 
 _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
 _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
+_ENDS_KEPT = 100_000  # partitions, 200 bytes each
+_CLIENTS_KEPT = 20_000  # 200 bytes each
+_LATEST = -1  # timestamp of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
+_MAX_OFFSET = (1 << 63) - 1
+_CURRENT_MAGIC = 2  # of batches with a range of offsets
 
 Partition = tuple[str, int]
 """Topic as `transfers.topic_key` has it, and partition."""
@@ -40,7 +48,10 @@ records.
 """
 Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
-Taken = tuple[list[Learned], list[Committed]]
+Ended = tuple[str, Partition, int]
+"""Capture set, partition, the offset after the last record that a producer wrote."""
+Taken = tuple[list[Learned], list[Committed], list[Ended], list[tuple[ClientKey, int]]]
+"""Last: clients, each with the time of its last Fetch."""
 GoesBack = Callable[[ConnectionInfo, str, Commits, int], bool]
 """Whether a commit is for Python, by connection, group, the offsets that it commits, and its time."""
 OfMembers = tuple["native.GroupLogs", GoesBack | None]
@@ -52,13 +63,6 @@ class Position(NamedTuple):
     fetch_offset: int | None
     high_watermark: int | None
     time_ns: int
-
-    @property
-    def lag(self) -> int | None:
-        """Records between the two, never below 0."""
-        if self.fetch_offset is None or self.high_watermark is None:
-            return None
-        return max(self.high_watermark - self.fetch_offset, 0)
 
 
 _NOWHERE = Position(None, None, 0)
@@ -75,6 +79,8 @@ class Positions:
         self._fetches = _FetchPositions(names, self._refetches) if is_compiled else None
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
+        self._ends: Table[tuple[str, Partition], int] = Table(_ENDS_KEPT)
+        self._last_fetches: Table[ClientKey, int] = Table(_CLIENTS_KEPT)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
@@ -131,19 +137,51 @@ class Positions:
                 self.catch_up()
             self._committed(view)
 
+    def learn_ends(self, exchange: Exchange) -> None:
+        """Take the next Produce or ListOffsets, whose response shows the ends of partitions."""
+        view = ExchangeView(exchange)
+        if view.request is None or view.response is None:
+            return
+        found = _written(view) if view.key == apis.PRODUCE else _listed(view)
+        for topic, partition, offset in found:
+            self._end(view.info.scope, (topic_key(self._names, view.info, topic), partition), offset)
+
+    def _end(self, scope: str, partition: Partition, offset: int) -> None:
+        known = self._ends.peek((scope, partition))
+        if known is None or offset > known:
+            self._ends.put((scope, partition), offset)
+
+    def ends(self) -> dict[tuple[str, Partition], int]:
+        """Return the highest offset that a response shows as the end of a partition, by capture set."""
+        self.catch_up()
+        found = dict(self._ends.items())
+        for ((scope, _, _), partition), position in self._positions.items():
+            end, key = position.high_watermark, (scope, partition)
+            if end is not None and end > found.get(key, -1):
+                found[key] = end
+        return found
+
+    def last_fetch_ns(self, client: ClientKey) -> int | None:
+        """Return when a client sent its last Fetch, after `catch_up`; None if it sent none."""
+        return self._last_fetches.peek(client)
+
     def catch_up(self) -> None:
         """Have everything known that was learned."""
         if self._fetches is not None:
             self._put_all(self._fetches.take())
-            if len(self._positions) > _POSITIONS_KEPT // 2:
+            if max(len(self._positions), len(self._ends), 4 * len(self._last_fetches)) > _POSITIONS_KEPT // 2:
                 self._fetches = None  # from here on some are forgotten, in their order
 
     def _put_all(self, taken: Taken) -> None:
-        learned, committed = taken
+        learned, committed, ended, fetched = taken
         for client, partition, *news in learned:
             self._learn(client, partition, *news)
         for capture_set, group, partition, offset in committed:
             self._commits.put((capture_set, group, partition), offset)
+        for scope, partition, offset in ended:
+            self._end(scope, partition, offset)
+        for client, time_ns in fetched:
+            self._last_fetches.put(client, time_ns)
 
     def _learn(
         self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
@@ -196,6 +234,7 @@ class Positions:
 
     def _asked(self, view: ExchangeView) -> None:
         client, time_ns = client_key(view), view.sent_ns
+        self._last_fetches.put(client, time_ns)
         for topic in view.request.topics or ():
             name = self._name(view, topic)
             for row in topic.partitions or ():
@@ -236,6 +275,40 @@ class Positions:
 
     def _name(self, view: ExchangeView, topic: Any) -> str:
         return topic_key(self._names, view.info, topic_of(topic))
+
+
+def _written(view: ExchangeView) -> Iterator[tuple[str | bytes, int, int]]:
+    """Yield topic, partition and the offset after the last record that the broker has, from a Produce."""
+    sizes: dict[tuple[str | bytes, int | None], int] = {}
+    for records in record_sets(view.exchange):
+        section, batches = records.records_field, records.found.batches
+        topic = section.topic if section.topic is not None else section.topic_id
+        if topic is not None:
+            is_batch = len(batches) == 1 and batches[0].magic >= _CURRENT_MAGIC
+            # Without the range of offsets the response has the offset of the first record.
+            count = batches[0].last_offset - batches[0].base_offset + 1 if is_batch else 1
+            sizes[topic, section.partition] = max(count, 1)
+    for topic, rows in produce_results(view.exchange) or ():
+        for partition, error, base_offset in rows:
+            count = sizes.get((topic, partition), 0)
+            if count and not error and base_offset >= 0:
+                yield topic, partition, min(base_offset + count, _MAX_OFFSET)
+
+
+def _listed(view: ExchangeView) -> Iterator[tuple[str | bytes, int, int]]:
+    """Yield topic, partition and offset, from a ListOffsets of the latest offsets."""
+    latest = {
+        (topic.name, row.partition_index)
+        for topic in view.request.topics or ()
+        for row in topic.partitions or ()
+        if row.timestamp == _LATEST
+    }
+    for topic in view.response.topics or ():
+        for row in topic.partitions or ():
+            offsets = [sent(row, "offset", -1), *(sent(row, "old_style_offsets", None) or ())]
+            offset = max(offsets)
+            if (topic.name, row.partition_index) in latest and not row.error_code and offset >= 0:
+                yield text_of(topic.name), row.partition_index, offset
 
 
 Put = Callable[[Taken], None]
@@ -301,7 +374,7 @@ class _FetchPositions:
         """Return and forget the facts read, by client or group and partition, in their order."""
         numbers = self.numbers
         names = [named.identity for named in numbers.topics]
-        positions, commits, groups = self._fetches.take()
+        positions, commits, groups, ends, fetched = self._fetches.take()
         learned = [
             (numbers.clients[client][1], (names[topic], partition), *news)
             for client, topic, partition, *news in positions
@@ -310,8 +383,13 @@ class _FetchPositions:
         committed = [
             (*keys[group], (names[topic], partition), offset) for group, topic, partition, offset in commits
         ]
+        topics = numbers.topics
+        ended = [
+            (topics[topic].scope, (names[topic], partition), offset) for topic, partition, offset in ends
+        ]
+        times = [(numbers.clients[client][1], time_ns) for client, time_ns in fetched]
         numbers.clear()
-        return learned, committed
+        return learned, committed, ended, times
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:

@@ -186,7 +186,7 @@ def _who(row: Row) -> Cell:
 
 
 def _cost(row: Row) -> Cell:
-    return Cell(cost_text(row["cause"].cost).replace(" of waiting", ""))
+    return Cell(cost_text(row["cause"].cost).replace(" of waits added up", ""))
 
 
 def _since(row: Row) -> Cell:

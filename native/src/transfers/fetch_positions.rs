@@ -44,12 +44,23 @@ struct Commit {
     touched: u64,
 }
 
+/// The offset after the last one that a Produce response confirms.
+#[derive(Clone, Copy)]
+struct End {
+    topic: u32,
+    partition: i64,
+    offset: i64,
+}
+
 /// Client, topic and partition, then the requested offset and time, the offset after the records,
 /// the high watermark, and whether the position is lost.
 type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>, bool);
 /// Positions, and group, topic, partition and offset of commits, each in the order in which they
-/// came last. Groups by number.
-type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>);
+/// came last. Groups by number. Topic, partition and offset of ends. Clients and the times of their last Fetches.
+type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>, Vec<(u32, i64, i64)>, Vec<(u32, i64)>);
+
+/// `history.api_keys.PRODUCE`.
+const PRODUCE: i16 = 0;
 
 #[pyclass(module = "kdissect._native")]
 #[derive(Default)]
@@ -60,6 +71,8 @@ pub struct FetchPositions {
     /// Groups by broker and id.
     groups: Topics,
     commits: ByKey<(u32, u32, i64), Commit>,
+    ends: ByKey<(u32, i64), End>,
+    last_fetches: ByKey<u32, (u32, i64)>,
     touches: u64,
     known: Known,
 }
@@ -138,6 +151,8 @@ impl FetchPositions {
             positions.into_iter().map(told).collect(),
             commits.into_iter().map(|of| (of.group, of.topic, of.partition, of.offset)).collect(),
             groups,
+            self.ends.take().into_iter().map(|of| (of.topic, of.partition, of.offset)).collect(),
+            self.last_fetches.take(),
         )
     }
 }
@@ -185,6 +200,13 @@ impl Counts for Learning<'_, '_> {
         request: Part<'_>,
         response: Option<Part<'_>>,
     ) -> PyResult<u8> {
+        if row.request.kind.api_key == PRODUCE {
+            return Ok(if row.is_logged() {
+                LEFT
+            } else {
+                self.positions.produced(who.1, request, response)
+            });
+        }
         let answered_ns = row.response.as_ref().map_or(0, |content| content.span.first_time);
         let times = (row.request.content.span.first_time, answered_ns, row.request.kind.version);
         let reader = (info, row.request.client_id.bind(info.py()));
@@ -216,7 +238,47 @@ impl FetchPositions {
     }
 
     fn counted(&self) -> u8 {
-        counted(self.positions.found.len() + self.commits.found.len(), MOST_HELD, &self.topics)
+        let held = self.positions.found.len() + self.commits.found.len() + self.ends.found.len();
+        counted(held, MOST_HELD, &self.topics)
+    }
+
+    /// Note how far a Produce wrote. LEFT, or COUNTED and what goes with it.
+    fn produced(&mut self, broker: u32, request: Part<'_>, response: Option<Part<'_>>) -> u8 {
+        match response.map(|response| self.written(broker, request, response)) {
+            None => COUNTED,
+            Some(None) => LEFT,
+            Some(Some(())) => self.counted(),
+        }
+    }
+
+    /// None, without recording any, if it is Python's.
+    fn written(&mut self, broker: u32, request: Part<'_>, response: Part<'_>) -> Option<()> {
+        let ((data, asked), (_, answered)) = (read(request)?, read(response)?);
+        let (named, answering) =
+            (self.topics.numbers(broker, &asked)?, self.topics.numbers(broker, &answered)?);
+        if has_twice(&named, &asked) || has_twice(&answering, &answered) {
+            return None;
+        }
+        let mut counts = ByKey::default();
+        for row in asked.rows.iter() {
+            let count = match batches(data, row.records.clone()?)?.as_slice() {
+                [one] => i64::from(one.last_offset_delta) + 1,
+                _ => 1, // the response has the offset of the first record
+            };
+            counts.place((*named.get(row.topic)?, row.partition), || count.max(1));
+        }
+        for row in answered.rows.iter() {
+            let [error, base_offset, _] = row.values;
+            let key = (*answering.get(row.topic)?, row.partition);
+            let Some(count) = counts.known(key).and_then(|at| counts.found.get(at)) else { continue };
+            if error == 0 && base_offset >= 0 {
+                let offset = base_offset.saturating_add(*count);
+                let place = self.ends.place(key, || End { topic: key.0, partition: key.1, offset });
+                let end = &mut self.ends.found[place];
+                end.offset = end.offset.max(offset);
+            }
+        }
+        Some(())
     }
 
     /// Note offsets that a group committed without an error.
@@ -260,6 +322,8 @@ impl FetchPositions {
         }
 
         // From here on everything is learned.
+        let place = self.last_fetches.place(client, || (client, sent_ns));
+        self.last_fetches.found[place].1 = sent_ns;
         for row in asked.rows.iter() {
             let position = self.position(client, *named.get(row.topic)?, row.partition);
             position.asked = Some((row.values[0], sent_ns));
