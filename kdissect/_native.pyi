@@ -914,6 +914,10 @@ class UnmarkedRows:
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
             Callable[[Exchange, int, bool, bool], int | None],
+            Callable[
+                [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None, int],
+                tuple[LentRow, int] | None,
+            ],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],
@@ -929,6 +933,8 @@ class UnmarkedRows:
     # that are not lent.
     def rest(self, infos: list[ConnectionInfo], turn: int) -> list[int]: ...
     def give_back(self, info: ConnectionInfo) -> None: ...
+    # Of a connection that is over.
+    def forget(self, info: ConnectionInfo) -> None: ...
     def give_back_all(self) -> None: ...
     # Have everything counted that passed.
     def settle(self) -> None: ...

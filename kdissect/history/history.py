@@ -16,7 +16,7 @@ from kdissect.history.epochs.own_counters import OwnCounters
 from kdissect.history.epochs.quorum_choices import QuorumChoices
 from kdissect.history.epochs.quorum_epochs import QuorumEpochs
 from kdissect.history.exchange_view import ExchangeView, losses_of
-from kdissect.history.fact import Fact, is_answered_first
+from kdissect.history.fact import Evidence, Fact, is_answered_first
 from kdissect.history.groups.classic_groups import ClassicGroups
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.machine import PARTS, Choosy, Machine, Parts, Passing
@@ -309,6 +309,35 @@ class History:
             return True
         self._ahead = exchange.connection.id, exchange.ordinal, facts
         return False
+
+    def offered_first(self, exchange: Exchange) -> Negotiation | None:
+        """Return what an exchange negotiated, if its connection began with it and machines learned nothing
+        else from it.
+        """
+        track = self._tracks.get(exchange.connection.id)
+        if track is None or not track.is_quiet or track.next_alone != 1 or exchange.ordinal:
+            return None
+        return self.versions.offered_first(exchange)
+
+    def can_begin(self, info: ConnectionInfo) -> bool:
+        """Return whether nothing is known of a connection, and its client, that `begin` does not expect."""
+        if not self._watches_all or info.id in self._tracks or info.id in self._due:
+            return False
+        return self.lends(info) and not (self._counts_refusals and self.refused_requests.counts(info))
+
+    def begin(
+        self, info: ConnectionInfo, known: Negotiation, ranges: dict[int, Range], evidence: Evidence
+    ) -> Fact:
+        """Take the exchange with which a connection begins, if it `can_begin`, and return its fact.
+
+        Its bodies are those of an exchange that was `offered_first`.
+        """
+        if self._counts_refusals:
+            self.refused_requests.begin(info, ranges)
+        fact = self.versions.begin(info, known, ranges, evidence)
+        track = self._tracks[info.id] = Track()
+        track.negotiation, track.is_quiet = self.versions.connections.peek(info.id), True
+        return fact
 
     def take_exchange(
         self, exchange: Exchange, before: Exchange | None = None, parts: Parts | None = None

@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.history.connections.connection_problems import ConnectionProblem
+from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.fact import Fact
 from kdissect.history.history import History
 from kdissect.model.anomaly import AnomalyKind
@@ -132,13 +133,15 @@ class Judge:
         info = event.connection
         if info.same_as is not None:
             return
-        if self._unmarked is not None:
-            self._unmarked.give_back(info)
         if isinstance(event, Exchange):
+            if self._unmarked is not None:
+                self._unmarked.give_back(info)
             self._add_exchange(event)
             if self._values is not None:
                 self._values.add(event, self.coverage)
         elif isinstance(event, ConnectionClosed):
+            if self._unmarked is not None:
+                self._unmarked.forget(info)
             # The judge has no results for other kinds.
             due, facts = self._history.take(event) if info.kind is ConnectionKind.KAFKA else ([], [])
             self._facts(facts, None)
@@ -148,7 +151,7 @@ class Judge:
 
     def _add_exchange(self, exchange: Exchange) -> None:
         exchange.bodies()  # decoded for the histories too
-        view = self._views.get(exchange.connection.id) or self._view(exchange)
+        view = self._views.get(exchange.connection.id) or self._view(exchange.connection)
         repeated = view.repeated
         if repeated is not None and not view.is_again(exchange):
             repeated = None
@@ -176,10 +179,12 @@ class Judge:
             return start
         if self._unmarked is None:
             # Imported here: Python alone has no blocks.
+            from kdissect.rules.judging.repeated_offers import RepeatedOffers
             from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
+            offers = RepeatedOffers(self._history, self._subjects, self._view, self._knows_offer, self._facts)
             parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
-            self._unmarked = UnmarkedRows(*parts, self._pass_facts)
+            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,7 +208,7 @@ class Judge:
         self._settle()
         due, facts = self._history.take_rest()
         for exchange in due:
-            self._exchange(exchange, self._view(exchange))
+            self._exchange(exchange, self._view(exchange.connection))
             exchange.forget_bodies()
         self._facts(facts, None)
         for connection in list(self._held):
@@ -217,8 +222,7 @@ class Judge:
         self._views.clear()
         self.coverage.finish(self._subjects.exchange_rules, self._subjects.undecodable_rules)
 
-    def _view(self, exchange: Exchange) -> JudgedConnection:
-        info = exchange.connection
+    def _view(self, info: ConnectionInfo) -> JudgedConnection:
         found = self._views.get(info.id)
         if found is None:
             found = self._views[info.id] = JudgedConnection(info, self._large, self._recent)
@@ -376,6 +380,7 @@ class Judge:
         answered = exchange.bodies()[1]
         if exchange.api_key == API_VERSIONS and answered is not None:
             view.learn_versions(exchange, answered.value)
+        self._silent = exchange
         view.pass_by(exchange, request, response)
 
     def _closely(self, exchange: Exchange, view: ConnectionView, what: Shown) -> None:
@@ -521,6 +526,10 @@ class Judge:
         """Return whether no rule is about the facts that a row completed."""
         by_kind = self._subjects.fact_rules
         return not any(_kind(fact) in by_kind for fact in facts)
+
+    def _knows_offer(self, info: ConnectionInfo, answer: Any) -> bool:
+        """Return whether no rule is about the versions that a response offers, by its values."""
+        return (VersionFact, VersionFact.OFFERED) not in self._subjects.fact_rules
 
     def _fact(self, rule: FactRule, fact: Fact, view: ConnectionView, event: Exchange | None) -> None:
         ordinal = fact.evidence.ordinal

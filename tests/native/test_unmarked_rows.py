@@ -1,7 +1,7 @@
 """A judge that takes blocks finds and counts what one finds that is shown each exchange."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.capture import byte_source, files
+from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history.groups.group_attempts import Attempts
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.report.json import report_row
@@ -29,7 +30,7 @@ from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
 from tests.rules.fixtures.batches import BASE, TOPIC_RECORD, batch
-from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection
+from tests.rules.scripted_connection import SOFTWARE, VERSIONS, ScriptedConnection, versions
 from tests.rules.test_damaged_captures import DAMAGES, packets_of
 from tests.support.messages.traffic import CLIENT, Conversation
 from tests.support.packets.pcaps import write_pcap
@@ -441,21 +442,73 @@ def test_turns_that_end_within_a_block(
     assert _assert_same(native, write_pcap(tmp_path / "turns.pcap", packets)) > len(order) // 4
 
 
-def test_of_a_short_connection_the_first_exchange_alone_becomes_an_object(
-    native: Any, tmp_path: Path
-) -> None:
-    """An API that the broker offered is compared with the offer, not fed once for each connection."""
+Offered = tuple[dict[str, Any], dict[str, Any]]
+"""Fields of an ApiVersions request and of its response."""
+
+
+def _short(offers: Iterable[Offered], first_id: int = 0) -> list[Packet]:
+    """Return connections that ask for versions, for Metadata, and for an API whose machines watch all."""
     packets: list[Packet] = []
-    for number in range(ROUNDS):
+    for number, (asked, answered) in enumerate(offers):
         talk = ScriptedConnection(negotiate=False, handshake=False)
         talk.talk = Conversation(ports=(40000 + number, 9092))
         talk.talk.now += number * 1_000_000_000
         talk.talk.handshake()
-        talk.exchange("ApiVersions", 3, SOFTWARE, VERSIONS)
+        talk.ask("ApiVersions", 3, asked, id_=first_id)
+        talk.answer("ApiVersions", 3, answered)
         talk.exchange("Metadata", 9, {"topics": [{"name": "a"}]}, _cluster())
         talk.exchange("DescribeUserScramCredentials", 0, {"users": []}, {"results": []})
         packets += talk.close()
-    assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 2 * (ROUNDS - 1)
+    return packets
+
+
+@pytest.mark.parametrize("first_id", [0, 1])
+def test_exchanges_of_short_connections_become_no_objects(native: Any, tmp_path: Path, first_id: int) -> None:
+    """Connections that begin as an earlier connection did, with versions that the broker offered."""
+    packets = _short([(dict(SOFTWARE), dict(VERSIONS))] * ROUNDS, first_id)
+    assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 3 * (ROUNDS - 1)
+
+
+_OLD = versions((0, 0, 8), (3, 0, 8), (18, 0, 3))
+OFFERS: dict[str, Offered] = {
+    "other versions": (dict(SOFTWARE), dict(_OLD)),
+    "other software": ({**SOFTWARE, "client_software_version": "2.0"}, dict(VERSIONS)),
+    "a feature": (
+        dict(SOFTWARE),
+        {**VERSIONS, "finalized_features": [{"name": "f", "max_version_level": 2, "min_version_level": 1}]},
+    ),
+    "a throttle": (dict(SOFTWARE), {**VERSIONS, "throttle_time_ms": 50}),
+    "ranges that are none": (dict(SOFTWARE), versions((0, 5, 1), (3, 0, 13), (18, 0, 5))),
+    "an error": (dict(SOFTWARE), dict(versions(error=41))),
+    "software without a name": ({**SOFTWARE, "client_software_name": "-"}, dict(VERSIONS)),
+}
+
+
+@pytest.mark.parametrize("change", OFFERS)
+def test_connections_that_begin_in_two_ways_by_turns(native: Any, tmp_path: Path, change: str) -> None:
+    """Each is judged by its own versions; the judge of causes learns each change of a broker's features."""
+    usual = dict(SOFTWARE), dict(VERSIONS)
+    path = write_pcap(tmp_path / "short.pcap", _short([usual, OFFERS[change], usual, OFFERS[change]] * 4))
+    _assert_same(native, path)
+    assert _watched(native, path, in_blocks=True) == _watched(native, path, in_blocks=False)
+
+
+def _watched(native: Any, path: str, *, in_blocks: bool) -> object:
+    """Return the facts and features that the judge of causes reports."""
+    told: list[object] = []
+    judge = WatchingJudge(
+        lambda _: False, lambda fact, view: told.append((fact, view and view.info.id)), print
+    )
+    for events in Dissection(path).batches():
+        at = 0
+        while at < len(events):
+            if in_blocks and isinstance(events, native.ExchangeBlock):
+                at = judge.take_block(events, at)
+            if at < len(events):
+                judge.add(events[at])
+            at += 1
+    judge.finish()
+    return told, list(judge.features.offers.items())
 
 
 def _cluster(**of_topic: Any) -> dict[str, Any]:

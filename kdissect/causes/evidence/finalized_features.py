@@ -8,6 +8,7 @@ from kdissect.history import api_keys as apis
 from kdissect.history.state_table import Table
 from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 _BROKERS_KEPT = 1_000
 _CHANGES_KEPT = 100  # of a broker
@@ -46,6 +47,13 @@ class FinalizedFeatures:
         offers = self.offers.get_or((info.capture_set, info.broker_text), list)
         if len(offers) < _CHANGES_KEPT and (not offers or offers[-1][1:] != (features, keys)):
             offers.append(Offer(exchange.response.time_ns, features, keys))
+
+    def knows(self, info: ConnectionInfo, response: Any) -> bool:
+        """Return whether the values of a response are the last statement of the connection's broker."""
+        if not hasattr(response, "finalized_features"):
+            return True
+        offers = self.offers.get((info.capture_set, info.broker_text))
+        return bool(offers) and offers[-1][1:] == _offered(response)
 
     def at(self, capture_set: str, broker: str, time_ns: int) -> Offer | None:
         """Return the last offer of a broker before a time."""

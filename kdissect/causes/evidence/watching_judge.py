@@ -8,7 +8,7 @@ Exchanges that no guard marks, and about which no machine has a fact, pass as ro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
 from kdissect.causes.evidence.exchange_log import OFTEN_DELIVERED
@@ -222,6 +222,10 @@ class WatchingJudge(Judge):
         """Report the facts that a row completed: no rule needs the row."""
         self._facts(facts, exchange)
         return True
+
+    def _knows_offer(self, info: ConnectionInfo, answer: Any) -> bool:
+        """Return whether the response repeats the last statement of its broker."""
+        return self.features.knows(info, answer)
 
     def _problems(self, found: Iterable[ConnectionProblem]) -> None:
         for one in found:

@@ -5,6 +5,7 @@ connection, so that not asking is a fact and no difference.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from kdissect.history.fact import Evidence, Fact, evidence_of
 from kdissect.history.state_table import Table
 from kdissect.model.same import of_same
 from kdissect.session.exchange import Exchange, ExchangeKind, State
+from kdissect.session.info import ConnectionInfo
 
 CONNECTIONS_KEPT = 20_000  # about 1 KB each, with a broker's 90 ranges (7 KB) shared
 _RANGES_SHARED = 256  # of one answer; Kafka has 90 APIs
@@ -107,6 +109,24 @@ class NegotiatedVersions:
             known.asked_in = (*known.asked_in[-7:], exchange.api_version or 0)
             known.offered_by = evidence_of(exchange)
 
+    def offered_first(self, exchange: Exchange) -> Negotiation | None:
+        """Return what an exchange negotiated, if nothing else is known of its connection."""
+        known = self.connections.peek(exchange.connection.id)
+        if known is None or known.offered_by is None or known.refused is not None:
+            return None
+        is_only = len(known.asked_in) == 1 and known.offered_by.ordinal == exchange.ordinal
+        return copy(known) if is_only else None
+
+    def begin(
+        self, info: ConnectionInfo, known: Negotiation, ranges: dict[int, Range], evidence: Evidence
+    ) -> Fact:
+        """Take the exchange with which a connection begins, whose bodies are those of the exchange that is
+        `known`, and return its fact, as `feed` does. `ranges` are those of the response.
+        """
+        begun = self.connections.put(info.id, copy(known))
+        begun.offered_by = evidence
+        return _offered(info, evidence, ranges)
+
     def _first(self, view: ExchangeView) -> list[Fact]:
         asks = view.key in (apis.API_VERSIONS, apis.SASL_HANDSHAKE)
         if asks or view.exchange.ordinal or not view.is_whole:
@@ -141,7 +161,7 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
         known.features = {
             row.name: row.max_version_level for row in getattr(answer, "finalized_features", ())
         }
-        return Fact(VersionFact.OFFERED, (view.info.id,), view.evidence, "response", "api_keys", None, ranges)
+        return _offered(view.info, view.evidence, ranges)
     known.refused = view.evidence
     kind = VersionFact.REFUSED
     if answer.error_code == codes.UNSUPPORTED_VERSION:
@@ -151,6 +171,10 @@ def _answered(view: ExchangeView, known: Negotiation, answer: Any) -> Fact:
     return Fact(
         kind, (view.info.id,), view.evidence, "response", "error_code", view.version, answer.error_code
     )
+
+
+def _offered(info: ConnectionInfo, evidence: Evidence, ranges: dict[int, Range]) -> Fact:
+    return Fact(VersionFact.OFFERED, (info.id,), evidence, "response", "api_keys", None, ranges)
 
 
 @of_same

@@ -102,6 +102,14 @@ class RefusedRequests:
                 del self._refused.get_or(_key(view), dict)[kind]
         return []
 
+    def counts(self, info: ConnectionInfo) -> bool:
+        """Return whether requests of the client were refused by the broker."""
+        return bool(len(self._refused) and self._refused.peek(_key_of(info)))
+
+    def begin(self, info: ConnectionInfo, ranges: dict[int, tuple[int, int]]) -> None:
+        """Take the first offer on a connection, if no requests `counts`."""
+        self._advertised.put(info.id, ranges)
+
     def close(self, view: ExchangeView) -> list[Fact]:
         """Take a request that waited, or was not to be answered, when its connection ended."""
         exchange = view.exchange

@@ -37,6 +37,7 @@ from kdissect.rules.judging.batch_judge import (
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
+from kdissect.rules.judging.repeated_offers import RepeatedOffers
 from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
@@ -101,6 +102,7 @@ class UnmarkedRows:
         batches: BatchJudge,
         coverage: Coverage,
         recent: RecentExchanges[ConnectionView],
+        offers: RepeatedOffers,
         passes: Callable[[list[Fact], Exchange], bool],
     ) -> None:
         self._views = views
@@ -110,8 +112,8 @@ class UnmarkedRows:
         self._coverage = coverage
         self._recent = recent
         self._passes = passes
+        self._offers = offers
         self._again = ToldAgain()
-        self.note = self._again.note
         self._heartbeats = RepeatedHeartbeats(history.modern_groups)
         self._sequences = LentSequences(history.producers, LentConnections())
         self._sessions = LentSessions(history.fetch_sessions, LentConnections())
@@ -120,7 +122,7 @@ class UnmarkedRows:
         self._rows = native.UnmarkedRows(
             (
                 self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
-                self._settle, self._show, AtRest, AtRest.of,
+                self._settle, self._show, self._begin, AtRest, AtRest.of,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic, batches.name_changes),
@@ -128,6 +130,8 @@ class UnmarkedRows:
             bin_multiplier(),
         )  # fmt: skip
         self.give_back = self._rows.give_back
+        self.forget = self._rows.forget
+        """Forget a connection that is over: nobody looks at its exchanges."""
 
     def take(self, block: native.ExchangeBlock, start: int) -> int:
         """Pass rows of a block from one on, and return the number of the first one that stays, or the block's
@@ -151,6 +155,33 @@ class UnmarkedRows:
         self._sequences.take()
         self._sessions.take()
         self._members.take()
+
+    def note(self, exchange: Exchange) -> None:
+        """Note an exchange of which no rule spoke."""
+        if exchange.api_key == API_VERSIONS:
+            self._offers.note(exchange)
+        else:
+            self._again.note(exchange)
+
+    def _begin(
+        self, info: ConnectionInfo, kind: Kind, bodies: tuple[bytes, bytes], row: native.EvidenceRow,
+        client_id: str | None, facts: int,
+    ) -> tuple[LentRow, int] | None:  # fmt: skip
+        """Judge the first exchange of a connection, if it is known by its bodies, and return the state before
+        it and the marks of its bodies. None: it must be added.
+        """
+        if info.same_as is not None or info.id in self._views:
+            return None
+        offer = self._offers.find(info, kind, facts, bodies)
+        exercise = self._coverage.exercises.at(info)
+        pair = None if offer is None else self._pair_of(exercise, *kind, True, offer.marks)
+        if offer is None or pair is None or row[5] <= pair[1]:
+            return None
+        view = self._offers.begin(info, offer, row)
+        view.exercise, view.software = exercise, (info.software_name, info.software_version)
+        due = self._history.lend(info)
+        assert due is not None  # it began with an offer alone
+        return (view, exercise, *view.lend_new(client_id), *due), offer.marks
 
     def _lend(self, info: ConnectionInfo) -> LentRow | bool:
         """Return the state of a connection.
@@ -241,7 +272,7 @@ class UnmarkedRows:
         if exchange.api_key in _HEARTBEATS:
             self._heartbeats.note(exchange)
         elif response is not None:
-            self.note(exchange)
+            self._again.note(exchange)
         return batches
 
     def _batches_in(self, exchange: Exchange, asked: Any) -> int | None:

@@ -389,6 +389,13 @@ class ConnectionView:
         answered_ns, turn = min(self._answered_ns, MOST_NS), self._recent.turn_of(self.info.id)
         return previous.client_id, self.highest_id, answered_ns, waiting, self.advertised, self.spoken, turn
 
+    def lend_new(self, client_id: str | None) -> LentView:
+        """Return the same for a connection whose first exchange, with this client id, passes with the native
+        engine.
+        """
+        turn = self._recent.turn_of(self.info.id)
+        return client_id, self.highest_id, self._answered_ns, [], self.advertised, self.spoken, turn
+
     def keep_large(self, exchange: Exchange) -> Exchange:
         """Store a large exchange that passed while the view was native-owned, and return the light form that
         other objects refer to.

@@ -13,6 +13,7 @@ use crate::engine::kind::Kind;
 use crate::engine::shared::Engine;
 
 /// Members of `rules.guards.ExchangeFact`.
+const FIRST: u32 = 4;
 const OTHER_CLIENT_ID: u32 = 16;
 const NO_CLIENT_ID: u32 = 8;
 const ESCAPED_CLIENT_ID: u32 = 32;
@@ -217,9 +218,12 @@ impl Connection {
 
     /// `ConnectionView.facts` of the next exchange.
     pub fn facts(&self, py: Python<'_>, row: &Row, latency: i64) -> PyResult<u32> {
-        let mut facts = facts_of_frames(py, row, latency) | self.facts_of_client_id(py, row)?;
-        let id = if row.request.id == 0 { -1 } else { i64::from(row.request.id) };
-        if id <= self.highest_id {
+        let mut facts = facts_of_frames(py, row, latency) | facts_of_client_id(py, row)?;
+        let client_id = row.request.client_id.bind(py);
+        if !client_id.is(&self.client_id) && !client_id.eq(&self.client_id)? {
+            facts |= OTHER_CLIENT_ID;
+        }
+        if i64::from(row.request.id) <= self.highest_id {
             facts |= ID_NOT_HIGHEST;
         }
         let sent = row.request.content.span.first_time;
@@ -233,16 +237,6 @@ impl Connection {
             }
         }
         Ok(facts)
-    }
-
-    fn facts_of_client_id(&self, py: Python<'_>, row: &Row) -> PyResult<u32> {
-        let client_id = row.request.client_id.bind(py);
-        let is_other = !client_id.is(&self.client_id) && !client_id.eq(&self.client_id)?;
-        let facts = if is_other { OTHER_CLIENT_ID } else { 0 };
-        let Ok(text) = client_id.downcast::<PyString>() else { return Ok(facts | NO_CLIENT_ID) };
-        let is_escaped = text.to_str().map_or(true, |text| text.contains("\\x"));
-        let is_empty = text.len()? == 0;
-        Ok(facts | if is_escaped { ESCAPED_CLIENT_ID } else { 0 } | if is_empty { NO_CLIENT_ID } else { 0 })
     }
 
     /// `ConnectionView.begin` and `pass_by` of the next exchange.
@@ -402,6 +396,18 @@ impl AtRest {
 fn is_within(ranges: &Bound<'_, PyDict>, kind: &Kind) -> PyResult<bool> {
     let range = ranges.get_item(kind.api_key)?.map(|range| range.extract::<(i64, i64)>()).transpose()?;
     Ok(range.is_some_and(|(low, high)| (low..=high).contains(&i64::from(kind.version))))
+}
+
+/// Facts of the first exchange of a connection.
+pub fn first_facts(py: Python<'_>, row: &Row, latency: i64) -> PyResult<u32> {
+    Ok(FIRST | facts_of_frames(py, row, latency) | facts_of_client_id(py, row)?)
+}
+
+fn facts_of_client_id(py: Python<'_>, row: &Row) -> PyResult<u32> {
+    let Ok(text) = row.request.client_id.bind(py).downcast::<PyString>() else { return Ok(NO_CLIENT_ID) };
+    let is_escaped = text.to_str().map_or(true, |text| text.contains("\\x"));
+    let is_empty = text.len()? == 0;
+    Ok(if is_escaped { ESCAPED_CLIENT_ID } else { 0 } | if is_empty { NO_CLIENT_ID } else { 0 })
 }
 
 fn facts_of_frames(py: Python<'_>, row: &Row, latency: i64) -> u32 {

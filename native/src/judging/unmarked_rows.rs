@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::batches::{batches_of, Batches, CarriageRow, Needed, Topics};
-use super::connections::{Connection, Lent, Resting, Turns, ID_NOT_HIGHEST};
+use super::connections::{first_facts, Connection, Lent, Resting, Turns, ID_NOT_HIGHEST};
 use super::counted::{Counted, Settled};
 use super::members::Members;
 use crate::bodies::guards::Guards;
@@ -18,7 +18,7 @@ use crate::places::FILE_SHIFT;
 use crate::records::batch::{Batch, Found, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
-use crate::transfers::connections::given_to;
+use crate::transfers::connections::{given_to, values_of};
 use crate::transfers::lent_members::LentMembers;
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
@@ -32,6 +32,8 @@ const ASKED_TOGETHER: usize = 64;
 const MOST_SILENT: usize = 1 << 12;
 /// After this number of rows that were shown in vain, 63 rows are not shown.
 const MOST_IN_VAIN: u32 = 6;
+/// The API with which connections begin (`org.apache.kafka.common.protocol.ApiKeys`).
+const API_VERSIONS: i16 = 18;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
 /// The place of the epoch among the numbers of a Fetch's partitions: `engine.transfer_rows`.
@@ -44,6 +46,7 @@ type Marks = (Vec<u8>, Vec<u8>);
 type Five = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>, Py<PyAny>);
 /// Callables of `Asked` in their order, and the two of `Resting`.
 type Doors = (
+    Py<PyAny>,
     Py<PyAny>,
     Py<PyAny>,
     Py<PyAny>,
@@ -177,6 +180,7 @@ struct Asked {
     pair_of: Py<PyAny>,
     settle: Py<PyAny>,
     show: Py<PyAny>,
+    begin: Py<PyAny>,
 }
 
 #[pyclass(module = "kdissect._native")]
@@ -199,18 +203,29 @@ pub struct UnmarkedRows {
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of`, `settle` and `show`,
-    /// and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of`, `settle`, `show` and
+    /// `begin`, and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
     /// topics whose records have formats, and the function that recognizes them by id. `contents`
     /// are as in `content.rs`. `multiplier` computes the bins of a distribution.
     #[new]
     fn new(asked: Doors, marks: Marks, topics: Topics, contents: Five, multiplier: f64) -> Self {
-        let (lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show, of_numbers, of_exchange) =
-            asked;
+        let (
+            lend,
+            are_lent,
+            take_back,
+            plan_of,
+            codes_of,
+            pair_of,
+            settle,
+            show,
+            begin,
+            of_numbers,
+            of_exchange,
+        ) = asked;
         let (limits, gzip, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, gzip, [lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show },
+            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show, begin },
             resting: Resting { of_numbers, of_exchange },
             turns: Turns { turn: 0, spoke: 0, most: 0 },
             marks,
@@ -283,6 +298,11 @@ impl UnmarkedRows {
         }
     }
 
+    /// Forget a connection that is over.
+    fn forget(&mut self, info: &Bound<'_, PyAny>) {
+        self.lent.remove(&(info.as_ptr() as usize));
+    }
+
     /// Have everything counted that passed.
     fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
         let settled = self.counted.take();
@@ -309,6 +329,15 @@ impl UnmarkedRows {
         let Some(info) = rows.connections.get(number) else { return Ok(false) };
         let mut marked = None;
         if matches!(connections.get(number), Some(None)) {
+            if row.request.kind.api_key == API_VERSIONS && row.request.ordinal == 0 {
+                let Some(mut begun) = self.begin(py, rows, info, row)? else { return Ok(false) };
+                self.passed += 1;
+                begun.pass(py, at, row, self.passed, &mut self.turns);
+                if let Some(known) = connections.get_mut(number) {
+                    *known = Some(Known::Lent(begun));
+                }
+                return Ok(true);
+            }
             marked = self.unspoken(py, row)?;
             if marked.is_none() {
                 return Ok(false); // before its connection is handed over in vain
@@ -450,6 +479,28 @@ impl UnmarkedRows {
                 Ok(Known::Lent(Box::new(Connection::of(info, engine, found.extract::<Lent>()?))))
             }
         }
+    }
+
+    /// A connection that begins with a row, if Python knows the row by its bodies and facts. The row is counted then.
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        block: &ExchangeBlock,
+        info: &Py<PyAny>,
+        row: &Row,
+    ) -> PyResult<Option<Box<Connection>>> {
+        let (Some(latency), false) = (latency(row), is_answered_first(row)) else { return Ok(None) };
+        let facts = first_facts(py, row, latency)?;
+        let Some(given) = values_of(py, info.bind(py), row) else { return Ok(None) };
+        let (info_of, kind, bodies, evidence, client_id) = given;
+        let begun = self.asked.begin.bind(py).call1((info_of, kind, bodies, evidence, client_id, facts))?;
+        let Some((lent, marks)) = begun.extract::<Option<(Lent, u64)>>()? else { return Ok(None) };
+        let connection = Connection::of(info.clone_ref(py), block.engine.clone_ref(py), lent);
+        let pair = self.counted.pair(py, &connection.exercise, row, marks, &self.asked.pair_of)?;
+        if let Some(pair) = pair {
+            self.counted.add(&pair, row, 0, latency);
+        }
+        Ok(Some(Box::new(connection)))
     }
 
     fn plan(&mut self, py: Python<'_>, row: &Row) -> PyResult<Option<Arc<Plan>>> {

@@ -1,6 +1,7 @@
 //! Which exchange of a connection is due next, as `kdissect.history.stream_order` has it.
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::bodies::summaries::Mixed;
 use crate::engine::completed::{Row, Span};
@@ -34,16 +35,24 @@ pub fn evidence(connection: u32, row: &Row) -> Evidence {
     )
 }
 
+/// An exchange as values: connection, API key and version, both bodies, evidence, client id.
+pub type Values<'r, 'py> =
+    (&'r Bound<'py, PyAny>, (i16, i16), (Bound<'py, PyBytes>, Bound<'py, PyBytes>), Evidence, &'r Py<PyAny>);
+
+/// The values of a row with a response.
+pub fn values_of<'r, 'py>(
+    py: Python<'py>,
+    info: &'r Bound<'py, PyAny>,
+    row: &'r Row,
+) -> Option<Values<'r, 'py>> {
+    let kind = &row.request.kind;
+    let bodies = (row.request.content.of_body(py)?, row.response.as_ref()?.of_body(py)?);
+    Some((info, (kind.api_key, kind.version), bodies, evidence(0, row), &row.request.client_id))
+}
+
 /// Give an exchange as values to who knows its bodies (`repeated_answers`, `repeated_heartbeats`): whether it took them.
 pub fn given_to(door: &Bound<'_, PyAny>, info: &Bound<'_, PyAny>, row: &Row) -> PyResult<bool> {
-    let (py, kind) = (door.py(), &row.request.kind);
-    let Some(answer) = &row.response else { return Ok(false) };
-    let (Some(asked), Some(answered)) = (row.request.content.of_body(py), answer.of_body(py)) else {
-        return Ok(false);
-    };
-    let of =
-        (info, (kind.api_key, kind.version), (asked, answered), evidence(0, row), &row.request.client_id);
-    door.call1(of)?.extract()
+    values_of(door.py(), info, row).map_or(Ok(false), |of| door.call1(of)?.extract())
 }
 
 /// Connections by their numbers, each with the exchange that is due.

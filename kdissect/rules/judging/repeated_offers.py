@@ -1,0 +1,96 @@
+"""Connections that begin with an ApiVersions exchange whose bodies were judged before.
+
+Each connection of a client asks for the versions, and a broker offers the same versions to all of them.
+
+Native builds only: rows of blocks are recognized by their bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kdissect.history.connections.negotiated_versions import Negotiation, ranges_of
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.history import History
+from kdissect.model.native import native
+from kdissect.rules.judging.judged_connection import JudgedConnection
+from kdissect.rules.judging.repeated_answers import Kind
+from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.views.connection_view import API_VERSIONS, ConnectionView
+from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
+
+OFFERS_KEPT = 64  # of clients and brokers by their releases, with 20 KB each
+_Bodies = tuple[int, int, bytes, bytes]
+"""Version, facts of the exchange (`ExchangeFact`), both bodies."""
+
+
+class Offer(NamedTuple):
+    """An exchange in which a broker offered versions, of which no rule spoke.
+
+    `marks` are those of rules that never speak of such bodies.
+    """
+
+    negotiation: Negotiation
+    answer: Any
+    marks: int
+
+
+class RepeatedOffers:
+    """Offers by their bodies. `knows` returns whether the judge learns nothing from the values of a response,
+    and `report` receives the facts of a connection that begins.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        subjects: Subjects,
+        new_view: Callable[[ConnectionInfo], JudgedConnection],
+        knows: Callable[[ConnectionInfo, Any], bool],
+        report: Callable[[list[Fact], Exchange | None], None],
+    ) -> None:
+        self._history = history
+        self._subjects = subjects
+        self._new_view = new_view
+        self._knows = knows
+        self._report = report
+        self._offers: dict[_Bodies, Offer] = {}
+
+    def note(self, exchange: Exchange) -> None:
+        """Note an exchange of which no rule spoke, if a connection began with it alone."""
+        request, response = exchange.request, exchange.response
+        answered, shown = exchange.bodies()[1], self._subjects.shown(exchange)
+        if request is None or response is None or answered is None or shown is None or exchange.anomalies:
+            return
+        known = self._history.offered_first(exchange)
+        marks = shown.guards.marks(exchange)
+        if known is None or marks & ~shown.silent:
+            return
+        if len(self._offers) >= OFFERS_KEPT:
+            self._offers.clear()
+        view = ConnectionView(exchange.connection)
+        view.begin(exchange)
+        bodies = request.data[exchange.request_body_offset :], response.data[exchange.response_body_offset :]
+        key = exchange.api_version or 0, view.facts(exchange), *bodies
+        self._offers[key] = Offer(known, answered.value, marks)
+
+    def find(self, info: ConnectionInfo, kind: Kind, facts: int, bodies: tuple[bytes, bytes]) -> Offer | None:
+        """Return the offer with such bodies; None if the exchange must be added."""
+        offer = self._offers.get((kind[1], facts, *bodies))
+        if offer is None or not self._history.can_begin(info) or not self._knows(info, offer.answer):
+            return None
+        return offer
+
+    def begin(self, info: ConnectionInfo, offer: Offer, row: native.EvidenceRow) -> JudgedConnection:
+        """Begin a connection with an exchange with such bodies, as a row has it."""
+        _, ordinal, version, request, response, sent_ns, answered_ns = row
+        evidence = Evidence(info.id, ordinal, API_VERSIONS, version, request, response, sent_ns, answered_ns)
+        ranges = ranges_of(offer.answer)
+        fact = self._history.begin(info, offer.negotiation, ranges, evidence)
+        view = self._new_view(info)
+        view.first = ordinal
+        view.advertised = ranges
+        view.advertised_at = 0 if response is None else response[1], answered_ns
+        self._report([fact], None)
+        return view
