@@ -131,9 +131,7 @@ def test_evidence_shows_a_pill_again(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "orders-0 offset 60" in found["seen"]
 
 
-def test_why_says_who_wrote_a_pill_and_who_stopped(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_why_says_who_wrote_a_pill_and_who_stopped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = poisoned(tmp_path, before=120)
     assert main(["why", path, "--schemas", registry(tmp_path), "--json"]) == 0
     (cause,) = json.loads(capfd.readouterr().out)["causes"]

@@ -174,8 +174,8 @@ class Positions:
 
     def _put_all(self, taken: Taken) -> None:
         learned, committed, ended, fetched = taken
-        for client, partition, *news in learned:
-            self._learn(client, partition, *news)
+        for row in learned:
+            self._learn(*row)
         for capture_set, group, partition, offset in committed:
             self._commits.put((capture_set, group, partition), offset)
         for scope, partition, offset in ended:
@@ -376,8 +376,8 @@ class _FetchPositions:
         names = [named.identity for named in numbers.topics]
         positions, commits, groups, ends, fetched = self._fetches.take()
         learned = [
-            (numbers.clients[client][1], (names[topic], partition), *news)
-            for client, topic, partition, *news in positions
+            (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark, is_lost)
+            for client, topic, partition, asked, behind, high_watermark, is_lost in positions
         ]
         keys = [(numbers.scope_of(broker), text_of(group)) for broker, group in groups]
         committed = [
