@@ -129,7 +129,13 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.plays:
         play(chosen.capture, chosen.rate, chosen.seconds)
-        return 0
+    else:
+        measure(chosen)
+    return 0
+
+
+def measure(chosen: argparse.Namespace) -> None:
+    """Run both programs next to the sender, and print what they took."""
     subprocess.run(["ip", "link", "add", SENDS, "type", "veth", "peer", "name", CAPTURES], check=True)
     folder = Path(tempfile.mkdtemp(prefix="kdissect-load-"))
     programs: list[subprocess.Popen[str]] = []
@@ -181,7 +187,6 @@ def main(arguments: list[str]) -> int:
             process.kill()
         subprocess.run(["ip", "link", "del", SENDS], check=False)
         shutil.rmtree(folder, ignore_errors=True)
-    return 0
 
 
 if __name__ == "__main__":

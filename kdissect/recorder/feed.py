@@ -12,6 +12,7 @@ from kdissect.capture.live.live_settings import STDIN, LiveError
 
 _PAUSES_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 _LOOK_S = 0.25
+_LAG_AT_END_S = 5.0
 
 
 def set_by(before_ns: int, now_ns: int) -> int:
@@ -55,9 +56,9 @@ class Feed:
         return captures
 
     def stop(self) -> None:
-        """End the capture. Safe in a signal handler."""
+        """End the capture, and an analysis that lags. Safe in a signal handler."""
         self._is_stopped = True
-        self.captures.stop()
+        self._end(self.captures)
 
     @property
     def packets(self) -> int:
@@ -96,6 +97,10 @@ class Feed:
             self._set_by_ns += set_by(self._packet_ns, latest_ns)
             self._packet_ns, self._seen_at_ns = latest_ns, time.monotonic_ns()
 
+    def is_late(self) -> bool:
+        """Return whether the analysis lags so much that it leaves out packets."""
+        return self.captures.is_late()
+
     def behind(self) -> Behind:
         """Return the lag of the analysis."""
         return self.captures.behind()
@@ -132,7 +137,12 @@ class Feed:
     def _stop_if_asked(self) -> None:
         """End the new capture if `stop` was called while it began."""
         if self._is_stopped:
-            self.captures.stop()
+            self._end(self.captures)
+
+    def _end(self, captures: LiveCaptures) -> None:
+        if captures.longest_lag_s:
+            captures.longest_lag_s = _LAG_AT_END_S
+        captures.stop()
 
     def _reopen(self) -> bool:
         """Begin the capture again, as soon as that works. Return False if it was stopped."""

@@ -86,7 +86,7 @@ class FlightRecorder:
         opened = feed.opened()
         old: list[str] = []
         while True:
-            stretch = Stretch(old, opened, self._is_enough, self.look)
+            stretch = Stretch(old, opened, self._is_enough, self.look, feed.is_late)
             self._began_s = self._clock_s()
             self._watch = Watch(stretch, self._settings.reading, self._settings.conditions)
             self._evaluated_s = time.monotonic()
@@ -128,7 +128,7 @@ class FlightRecorder:
             self._look_at_marks()
             self._look_at_exchanges()
             if self._watch is not None and self._watch.is_about_causes_or_rules():
-                self._take_evaluation(self._evaluate())
+                self._take_evaluation(self._evaluate(), _PATIENCE_S)
             while (incident := self.incidents.due(files.now_ns)) is not None:
                 self._write_now(incident)
         files.go_on()
@@ -165,7 +165,7 @@ class FlightRecorder:
             copy, self._evaluation = self._evaluation, None
             took_s = now_s - self._evaluation_began_s
             self._evaluated_s = now_s + max(_PACKETS_PART * took_s - EVALUATED_EVERY_S, 0.0)
-            self._take_evaluation(copy)
+            self._take_evaluation(copy, 0.0)
 
     def _evaluate(self) -> ProcessCopy | None:
         """Begin to end the analysis, in a copy of the process; None if there is no memory for one."""
@@ -182,10 +182,10 @@ class FlightRecorder:
         except OSError:
             return None
 
-    def _take_evaluation(self, copy: ProcessCopy | None) -> None:
+    def _take_evaluation(self, copy: ProcessCopy | None, patience_s: float) -> None:
         if copy is None:
             return
-        copy.poll(_PATIENCE_S)
+        copy.poll(patience_s)
         found = copy.end()
         if found is not None:
             self._has_failed = False

@@ -6,7 +6,7 @@ begins with the packets of the last minutes, which it reads from the ring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
@@ -20,7 +20,8 @@ RING = "ring"
 class Stretch:
     """A `Captures` of files in a ring. `opened` yields files that are being written.
 
-    None instead of a file ends the stretch, and so does `is_enough`, which is asked before each file.
+    None instead of a file ends the stretch, and so does `is_enough`, which is asked before each file. If
+    `is_late`, the file that is being read is left.
     `between` is called between batches of the old files.
     """
 
@@ -34,6 +35,7 @@ class Stretch:
         opened: Iterator[CaptureFile | None],
         is_enough: Callable[[], bool],
         between: Callable[[], None],
+        is_late: Callable[[], bool] = lambda: False,
     ) -> None:
         self.files: list[CaptureFile] = []
         self.latest = ""
@@ -42,6 +44,7 @@ class Stretch:
         self._opened = opened
         self._is_enough = is_enough
         self._between = between
+        self._is_late = is_late
 
     @property
     def errors(self) -> list[CaptureError]:
@@ -64,9 +67,13 @@ class Stretch:
             if file is None:
                 return
             self.latest = file.path
-            yield from self._read(file)
+            batches = self._read(file)
+            for batch in batches:
+                yield batch
+                if self._is_late():
+                    batches.close()
 
-    def _read(self, file: CaptureFile) -> Iterator[Sequence[PlainPacket]]:
+    def _read(self, file: CaptureFile) -> Generator[Sequence[PlainPacket]]:
         file.index = len(self.files)
         file.capture_set = RING
         self.files.append(file)

@@ -82,5 +82,5 @@ def test_a_failed_evaluation_is_reported_once(recorder: FlightRecorder) -> None:
     said: list[str] = []
     recorder._say = said.append
     for _ in range(3):
-        recorder._take_evaluation(Failed())  # type: ignore[arg-type]
+        recorder._take_evaluation(Failed(), 0.0)  # type: ignore[arg-type]
     assert len(said) == 1

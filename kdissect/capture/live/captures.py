@@ -98,6 +98,7 @@ class LiveCaptures:
         """Lines for people about the files: what a full disk cost."""
         self._tapes: queue.SimpleQueue[_Tape | None] = queue.SimpleQueue()
         self._number_begun = self._number_opened = 0  # of tapes
+        self._tape: _Tape | None = None  # that is being read
         self._spool: Spool | None = None
         if source is not None:
             self._backend: _Backend = self._recorder(source)
@@ -193,13 +194,19 @@ class LiveCaptures:
         """Yield each file when it begins, until the capture ends. Read one to its end before the next."""
         while (tape := self._next()) is not None:
             self._number_opened += 1
-            if not isinstance(tape, Spool) and (tape.is_removed or self._is_late()):
+            if not isinstance(tape, Spool) and (tape.is_removed or self.is_late()):
                 self.unanalysed += tape.skip()
                 self.has_left_out = True
                 continue
+            self._tape = tape
             file = CaptureFile(tape.path, tape, None)
             file.capture_set = self._capture_set(tape.path)
             yield file
+            self._tape = None
+            if not isinstance(tape, Spool) and file.error is None:
+                left_out = tape.written - tape.bytes_read
+                self.unanalysed += left_out
+                self.has_left_out |= left_out > 0
         self.is_drained = True
 
     def packets(self) -> Iterator[Packet]:
@@ -243,10 +250,18 @@ class LiveCaptures:
         self._backend.measure()
         return self.lag.behind()
 
-    def _is_late(self) -> bool:
-        """Return whether the analysis goes on with a newer file than the next one."""
-        has_newer = self._number_begun > self._number_opened
-        return has_newer and 0 < self.longest_lag_s < self.behind().seconds
+    def is_late(self) -> bool:
+        """Return whether the analysis lags so much that it goes on with a newer file.
+
+        A file that the ring has removed takes its space until the analysis leaves it.
+        """
+        if not self.longest_lag_s or self._number_begun == self._number_opened:
+            return False
+        return self._is_reading_removed() or self.behind().seconds > self.longest_lag_s
+
+    def _is_reading_removed(self) -> bool:
+        tape = self._tape
+        return tape is not None and not isinstance(tape, Spool) and tape.is_removed
 
     def _next(self) -> _Tape | None:
         while True:

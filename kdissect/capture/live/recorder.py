@@ -13,7 +13,7 @@ from kdissect.capture.live.blocks import Blocks, Cutter, Text, cutter_for, stati
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.live_settings import LiveSettings
 from kdissect.capture.live.programs import Program
-from kdissect.capture.live.running_program import Child
+from kdissect.capture.live.running_program import Child, widen
 from kdissect.capture.live.tapes import FollowedFile, Spool
 
 _HEAD = 12  # bytes that identify the kind of stream
@@ -177,6 +177,7 @@ class PipeSource:
         self.name = name
         self._stream = stream
         self._handle = self._fileno()
+        widen(self._handle)
         self._wake_read, self._wake_write = os.pipe()
         self._can_wait = sys.platform != "win32"  # select on Windows knows sockets alone
 

@@ -146,7 +146,7 @@ class ChildSource(Child):
         super().__init__(program, settings._replace(path=None))
         assert self._process.stdout is not None
         self._stdout = self._process.stdout.fileno()
-        _widen(self._stdout)
+        widen(self._stdout)
 
     def read(self) -> bytes:
         """Return the next bytes, after waiting for them, or no bytes at the end."""
@@ -165,13 +165,13 @@ def _is_busy(pid: int) -> bool:
     return False
 
 
-def _widen(handle: int) -> None:
-    """Enlarge the pipe if the system allows it: fewer switches between the processes."""
+def widen(handle: int) -> None:
+    """Enlarge a pipe if the system allows it: fewer switches between processes and threads."""
     if sys.platform == "linux":
         try:
             fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _PIPE)
         except OSError:
-            return  # pipes of this user take too much already
+            return  # no pipe, or pipes of this user take too much already
 
 
 def _environment() -> dict[str, str]:

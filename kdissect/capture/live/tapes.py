@@ -60,7 +60,7 @@ class GrowingFile:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the written bytes, as they come. Raises OSError."""
-        handle = os.open(self.path, _READ_ONLY)
+        handle, noted = os.open(self.path, _READ_ONLY), 0
         try:
             while size := self._wait():
                 data = os.read(handle, min(size, self.chunk_size))
@@ -69,9 +69,11 @@ class GrowingFile:
                 self.bytes_read += len(data)
                 yield data
                 self._lag.read(len(data))  # when the analysis comes back for more, it is through with it
+                noted += len(data)
                 self._lag.pause()
         finally:
             os.close(handle)
+            self._lag.read(self.written - noted)  # of a file that the analysis leaves
 
     def _wait(self) -> int:
         """Return bytes that are written and not read; 0 at the end."""
@@ -140,6 +142,7 @@ class FollowedFile:
             self._is_read = True
             if self._handle < 0:  # removed just now, or never opened
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
+        noted = 0
         try:
             while size := self._wait():
                 data = os.read(self._handle, min(size, self.chunk_size))
@@ -148,8 +151,10 @@ class FollowedFile:
                 self.bytes_read += len(data)
                 yield data
                 self._lag.read(len(data))
+                noted += len(data)
                 self._lag.pause()
         finally:
+            self._lag.read(self.measure() - noted)  # of a file that the analysis leaves
             with self._lock:
                 self._forget()
 
