@@ -131,16 +131,14 @@ def test_evidence_shows_a_pill_again(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert "orders-0 offset 60" in found["seen"]
 
 
-def test_why_says_who_wrote_a_pill_and_who_stopped(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_why_says_who_wrote_a_pill_and_who_stopped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = poisoned(tmp_path, before=120)
     assert main(["why", path, "--schemas", registry(tmp_path), "--json"]) == 0
     (cause,) = json.loads(capfd.readouterr().out)["causes"]
     assert (cause["id"], cause["severity"], cause["certainty"]) == ("poison-pill", "stops", "sure")
     assert cause["sentence"] == (
-        "The value of orders-0 offset 120 does not fit orders-value v1: the value ends before its schema does."
-        " Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and no later records "
+        "The value of orders-0 offset 120 does not fit orders-value v1: the value ends before its schema "
+        "does. Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and no later records "
         "of the partition. Client 'audit' at 10.0.0.1 received it."
     )
     assert main(["why", path, "--json"]) == 0
