@@ -15,7 +15,10 @@ from referencing.jsonschema import DRAFT7
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.registered import Decode, Registered, Which
 
-_MOST = 200  # characters of a reason: it has a part of the value
+_MOST = 200  # characters of a reason
+
+_NAME_ITEMS = frozenset({"additionalItems", "items", "unevaluatedItems"})
+"""Keywords whose messages have values in parentheses."""
 
 
 def json_decoder(schema: Registered) -> Decode:
@@ -59,7 +62,15 @@ def json_decoder(schema: Registered) -> Decode:
         except Unresolvable as missing:
             raise SchemaError(f"{schema.name}: no schema {missing.ref!r} is available") from None
         if error is not None:
-            raise ValueFaultError(f"{error.json_path}: {error.message}"[:_MOST])
+            raise ValueFaultError(f"{error.json_path}: {_without_value(error)}"[:_MOST])
         return value
 
     return decode
+
+
+def _without_value(error: Any) -> str:
+    """Return the message without the value that does not fit: findings are shared, and it may be a secret."""
+    message, value = str(error.message), repr(error.instance)
+    if message.startswith(value):
+        message = f"the value{message[len(value) :]}"
+    return message.partition(" (")[0] if error.validator in _NAME_ITEMS else message

@@ -137,9 +137,9 @@ def test_why_says_who_wrote_a_pill_and_who_stopped(tmp_path: Path, capfd: pytest
     (cause,) = json.loads(capfd.readouterr().out)["causes"]
     assert (cause["id"], cause["severity"], cause["certainty"]) == ("poison-pill", "stops", "sure")
     assert cause["sentence"] == (
-        "The value of orders-0 offset 120 does not fit orders-value v1: the value ends before its schema does."
-        " Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and no later records "
-        "of the partition. Client 'audit' at 10.0.0.1 received it."
+        "The value of orders-0 offset 120 does not fit orders-value v1: the value ends before its schema "
+        "does. Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and no later "
+        "records of the partition. Client 'audit' at 10.0.0.1 received it."
     )
     assert main(["why", path, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["causes"] == []

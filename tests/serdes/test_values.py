@@ -477,3 +477,23 @@ def test_the_name_of_a_protobuf_message_before_it(saved_by_java: str) -> None:
     assert read(glue + b"\1" + line) == expected
     assert "no message number 9" in read(glue + b"\x09" + line)
     assert "no number of a Protobuf message" in read(glue + b"\xff" * 9)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "integer"}, "hush"),
+        ({"enum": ["x"]}, "hush"),
+        ({"pattern": "^a$"}, "hush"),
+        ({"maxLength": 1}, "hush"),
+        ({"anyOf": [{"type": "null"}]}, "hush"),
+        ({"items": [{"type": "integer"}], "additionalItems": False}, [1, "hush"]),
+        ({"uniqueItems": True}, ["hush", "hush"]),
+    ],
+)
+def test_errors_of_json_schemas_do_not_have_the_value(schema: dict[str, Any], value: Any) -> None:
+    decode = decoder(json.dumps({"properties": {"a": schema}}), SchemaType.JSON)
+    with pytest.raises(ValueFaultError) as found:
+        decode(json.dumps({"a": value}).encode(), None)
+    assert str(found.value).startswith("$.a: ")
+    assert "hush" not in str(found.value)

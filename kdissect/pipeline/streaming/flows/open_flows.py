@@ -21,6 +21,7 @@ from kdissect.stages.rows.table_rows import ConnectionColumns, TableRows
 if TYPE_CHECKING:
     from kdissect.pipeline.streaming.flows.flow import Judged, Surroundings
     from kdissect.stages.rows.compiled_rows import CompiledRows
+    from kdissect.stages.rows.record_columns import RecordColumns
 
 _FLOW = "_flow"
 FlowBatches = list[tuple[str, Any]]
@@ -35,7 +36,9 @@ class FlowRows(TableRows):
         self.flow = b""
         self._flows: dict[str, list[bytes]] = defaultdict(list)
 
-    def keep_in(self, compiled: CompiledRows | None, syns: ConnectionColumns) -> None:
+    def keep_in(
+        self, compiled: CompiledRows | None, syns: ConnectionColumns, records: RecordColumns | None = None
+    ) -> None:
         """Nothing: each row is seen here, with its flow."""
 
     def add(self, table: str, row: Row, size: int = 0) -> None:
