@@ -20,6 +20,7 @@ from kdissect.decoders.headers import request_header_version
 from kdissect.decoders.messages import decode_response
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.errors import DecodeError
+from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
 
 CLIENT_ID = "kdissect-conform"
@@ -230,7 +231,7 @@ class Connection:
             (size,) = struct.unpack(">i", head)
             left -= size + _SIZE
             if size < _SIZE or left < 0 or self._dialer.received > MAX_RUN:
-                return Outcome.GARBAGE, f"a frame of {size} bytes ({head.hex(' ')})"
+                return Outcome.GARBAGE, f"a frame of {plural(size, 'byte')} ({head.hex(' ')})"
             content = self._exactly(size, deadline)
             if not isinstance(content, bytes):
                 return content

@@ -28,6 +28,7 @@ from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.record_batch import Codec
+from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
 from kdissect.schema.protocol_messages import API_VERSIONS
 
@@ -121,7 +122,7 @@ def _life_of_topic(run: BrokerRun, create: int, delete: int) -> None:
     count = len(first(found, "topics").partitions)
     run.observe(
         "CNF010", found, passed=_has_leaders(found.body) and count == 2,
-        expected="2 partitions with leaders", seen=f"{count} partitions",
+        expected="2 partitions with leaders", seen=plural(count, "partition"),
     )  # fmt: skip
     again = _create(run, name, create)
     run.errs("CNF011", again, first(again, "topics").error_code, _TOPIC_EXISTS)
@@ -225,8 +226,8 @@ def _round_trip(run: BrokerRun, made: bytes, pairs: Pairs, produce: int, fetched
     got = [(at, _bytes(key), _bytes(value)) for at, key, value in _found(partition, base)][: len(wanted)]
     run.observe(
         "CNF020", response, passed=got == wanted,
-        seen=f"{len(got)} records{'' if got == wanted else ', others'}",
-        expected=f"{len(wanted)} records as Produce v{produce} stored them",
+        seen=f"{plural(len(got), 'record')}{'' if got == wanted else ', others'}",
+        expected=f"{plural(len(wanted), 'record')} as Produce v{produce} stored them",
     )  # fmt: skip
 
 
@@ -363,7 +364,7 @@ def _committed_offset(run: BrokerRun, commit: int, fetched: int) -> None:
     run.observe(
         "CNF030", response, passed=is_same,
         expected=f"offset 7 with metadata, as OffsetCommit v{commit} stored it",
-        seen=f"offset {told.committed_offset}, {len(told.metadata or '')} characters of metadata",
+        seen=f"offset {told.committed_offset}, metadata of {plural(len(told.metadata or ''), 'character')}",
     )  # fmt: skip
 
 
@@ -415,8 +416,8 @@ def _classic_group(run: BrokerRun, join: int, sync: int, heartbeat: int, leave: 
     }, sync, to)  # fmt: skip
     run.observe(
         "CNF041", synced, passed=not synced.body.error_code and bytes(synced.body.assignment) == assignment,
-        expected=f"the {len(assignment)} bytes of the leader",
-        seen=f"{len(synced.body.assignment or b'')} bytes, error code {synced.body.error_code}",
+        expected=f"{plural(len(assignment), 'byte')} of the leader",
+        seen=f"{plural(len(synced.body.assignment or b''), 'byte')}, error code {synced.body.error_code}",
     )  # fmt: skip
     alive = run.call("Heartbeat", who, heartbeat, to)
     run.errs("CNF042", alive, alive.body.error_code, NONE)
@@ -450,7 +451,11 @@ def transactions(run: BrokerRun) -> None:
     )
     count = len(_found(first(seen, "responses", "partitions"), first_offset))
     run.observe(
-        "CNF050", seen, passed=count == 2, expected="2 records of the transaction", seen=f"{count} records"
+        "CNF050",
+        seen,
+        passed=count == 2,
+        expected="2 records of the transaction",
+        seen=plural(count, "record"),
     )
     second = _transaction(run, name, producer, to, 2, commits=False)
     seen = run.until(
@@ -463,7 +468,7 @@ def transactions(run: BrokerRun) -> None:
     run.observe(
         "CNF051", seen, passed=not shown or made.producer_id in named,
         expected="no record, or the producer among the aborted ones",
-        seen=f"{len(shown)} records, {len(named)} aborted producers",
+        seen=f"{plural(len(shown), 'record')}, {plural(len(named), 'aborted producer')}",
     )  # fmt: skip
     newer = _init(run, name, to)
     if newer.error_code:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kdissect.conform.broker_connection import Outcome, Response
 from kdissect.conform.broker_run import PRODUCE, BrokerRun, is_flexible, key_of
 from kdissect.conform.request_bodies import REQUESTS, Effect, Fields, emptied, with_nulls
+from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
 from kdissect.schema.protocol_messages import API_VERSIONS
 
@@ -29,7 +30,7 @@ def discover(run: BrokerRun) -> None:
         named = {row.api_key for row in refused.body.api_keys}
         run.observe(
             "CNF006", refused, passed=API_VERSIONS in named, expected="the versions of ApiVersions",
-            seen=f"{len(named)} API keys",
+            seen=plural(len(named), "API key"),
         )  # fmt: skip
     else:
         is_other = refused.outcome is Outcome.UNDECODABLE
@@ -62,7 +63,7 @@ def _compare_versions(run: BrokerRun, told: Response) -> None:
         if other.is_answered:
             run.observe(
                 "CNF007", other, passed=_ranges(other) == wanted, expected="the same versions as in v0",
-                seen=f"{len(_ranges(other) ^ wanted)} other entries",
+                seen=plural(len(_ranges(other) ^ wanted), "other entry", "other entries"),
             )  # fmt: skip
 
 
