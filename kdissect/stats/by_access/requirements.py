@@ -81,7 +81,8 @@ def _applies(view: ExchangeView, need: Need, denied: set[Resource]) -> bool:
 
 
 def _outcome(view: ExchangeView, need: Need, name: Name, denied: set[Resource]) -> Outcome:
-    if view.response is None:
+    exchange = view.exchange
+    if exchange.response is None or not exchange.response_summary().complete:
         return Outcome.UNANSWERED
     if need.names == "new_configs":
         return _of_configs(view, name)
@@ -91,7 +92,7 @@ def _outcome(view: ExchangeView, need: Need, name: Name, denied: set[Resource]) 
     order = _ORDER.get(kind, 0)
     if any(_ORDER.get(other, 0) < order for other, _ in denied):
         return Outcome.UNCHECKED
-    errors = view.exchange.response_summary().errors
+    errors = exchange.response_summary().errors
     if not _UNCHECKED.isdisjoint(errors) or (kind, name) in resources_with(view, _UNKNOWN_TOPIC_ID):
         return Outcome.UNCHECKED
     return Outcome.ALLOWED
@@ -222,6 +223,11 @@ _SPECIAL: dict[str, Names] = {
     "tokens": _tokens,
     "created": lambda _view, _types: (),  # one response does not show it: `AccessTraffic`
 }
+
+
+def may_lack_topics(view: ExchangeView) -> bool:
+    """Return whether a response may have a topic that is missing."""
+    return not _MISSING.isdisjoint(view.exchange.response_summary().errors)
 
 
 def missing_topics(view: ExchangeView) -> tuple[list[str], list[str]]:
