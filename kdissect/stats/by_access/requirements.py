@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.native_plan import FORGOTTEN
+from kdissect.decoders.generated.summary import Summary
 from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -131,10 +132,18 @@ def _cluster(_view: ExchangeView, _types: Types) -> Iterable[Name]:
 
 def _topics(view: ExchangeView, _types: Types) -> Iterable[Name]:
     """Return the topics of a request. A Fetch in a session names changes: its response has further ones."""
-    found = dict.fromkeys(_topics_below(view.request))
+    exchange, request = view.exchange, view.request
+    # A summary is fast, and has the topics that leave a session, too.
+    leaves = bool(sent(request, FORGOTTEN))
+    found = dict.fromkeys(_topics_below(request) if leaves else _topics_in(exchange.request_summary()))
     if view.key in (apis.FETCH, apis.SHARE_FETCH):
-        found |= dict.fromkeys(_topics_below(view.response))
+        found |= dict.fromkeys(_topics_in(exchange.response_summary()))
     return found
+
+
+def _topics_in(summary: Summary) -> Iterator[Name]:
+    yield from filter(None, summary.topics)
+    yield from summary.topic_ids
 
 
 def _topics_below(value: Any) -> Iterator[Name]:
