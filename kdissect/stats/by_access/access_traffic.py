@@ -28,7 +28,13 @@ from kdissect.sketches.distribution import bin_multiplier
 from kdissect.stats.by_access.known_acls import KnownAcls
 from kdissect.stats.by_access.operations import Alternative, needs_of
 from kdissect.stats.by_access.requester import Requester, TokenLogins, requester_of
-from kdissect.stats.by_access.requirements import Access, Outcome, accesses_of, missing_topics
+from kdissect.stats.by_access.requirements import (
+    Access,
+    Outcome,
+    accesses_of,
+    may_lack_topics,
+    missing_topics,
+)
 from kdissect.stats.counted_blocks import kind_row
 from kdissect.stats.denials import DENIALS, TOPIC, Name
 from kdissect.stats.watermarks import PARTITIONS_KEPT
@@ -221,7 +227,8 @@ class AccessTraffic:
         for access in accesses:
             self.count(who, info, api, access, 1, (view.sent_ns,))
         if view.key == apis.METADATA:
-            self._note_created(view, who)
+            if len(self._missing) or may_lack_topics(view):  # else the response need not be decoded
+                self._note_created(view, who)
         elif view.key == apis.CREATE_TOPICS:
             for access in accesses:
                 self._missing.pop((info.scope, str(access.name)))
@@ -321,14 +328,16 @@ def _ignore(*_news: object) -> None:
 @cache
 def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
     """Return how the native engine reads exchanges, or None if Python reads them."""
-    if tells_names(api_key) or (needs_of(api_key) and api_key not in _BY_NAMES):
+    needs = needs_of(api_key)
+    is_of_cluster = all(need.names == "cluster" and not need.condition for need in needs)
+    if tells_names(api_key) or not (is_of_cluster or api_key in _BY_NAMES):
         return None
     row = kind_row(api_key, version, reads_topics=False)
     if row is None or known_body(api_key, version, False) is None:
         return None
     waits, answered, asked, _, foreign = row
     readers = _names_in(api_key, version, False), _names_in(api_key, version, True)
-    return waits, answered, asked, readers if needs_of(api_key) else None, foreign, None, True
+    return waits, answered, asked, readers if needs else None, foreign, None, True
 
 
 @lru_cache(maxsize=CACHE_SIZE)

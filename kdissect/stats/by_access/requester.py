@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 
 class Requester(NamedTuple):
-    """Who sends requests. `principal` is None if it is unknown; `host` is the address that ACLs compare."""
+    """Sender of requests. `principal` is None if it is unknown; `host` is the address that ACLs compare."""
 
     principal: str | None
     source: Source

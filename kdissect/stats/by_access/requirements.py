@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.native_plan import FORGOTTEN
+from kdissect.decoders.generated.summary import Summary
 from kdissect.decoders.generated.values import Value, present, sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -81,7 +82,8 @@ def _applies(view: ExchangeView, need: Need, denied: set[Resource]) -> bool:
 
 
 def _outcome(view: ExchangeView, need: Need, name: Name, denied: set[Resource]) -> Outcome:
-    if view.response is None:
+    exchange = view.exchange
+    if exchange.response is None or not exchange.response_summary().complete:
         return Outcome.UNANSWERED
     if need.names == "new_configs":
         return _of_configs(view, name)
@@ -91,7 +93,7 @@ def _outcome(view: ExchangeView, need: Need, name: Name, denied: set[Resource]) 
     order = _ORDER.get(kind, 0)
     if any(_ORDER.get(other, 0) < order for other, _ in denied):
         return Outcome.UNCHECKED
-    errors = view.exchange.response_summary().errors
+    errors = exchange.response_summary().errors
     if not _UNCHECKED.isdisjoint(errors) or (kind, name) in resources_with(view, _UNKNOWN_TOPIC_ID):
         return Outcome.UNCHECKED
     return Outcome.ALLOWED
@@ -130,10 +132,18 @@ def _cluster(_view: ExchangeView, _types: Types) -> Iterable[Name]:
 
 def _topics(view: ExchangeView, _types: Types) -> Iterable[Name]:
     """Return the topics of a request. A Fetch in a session names changes: its response has further ones."""
-    found = dict.fromkeys(_topics_below(view.request))
+    exchange, request = view.exchange, view.request
+    # A summary is fast, and has the topics that leave a session, too.
+    leaves = bool(sent(request, FORGOTTEN))
+    found = dict.fromkeys(_topics_below(request) if leaves else _topics_in(exchange.request_summary()))
     if view.key in (apis.FETCH, apis.SHARE_FETCH):
-        found |= dict.fromkeys(_topics_below(view.response))
+        found |= dict.fromkeys(_topics_in(exchange.response_summary()))
     return found
+
+
+def _topics_in(summary: Summary) -> Iterator[Name]:
+    yield from filter(None, summary.topics)
+    yield from summary.topic_ids
 
 
 def _topics_below(value: Any) -> Iterator[Name]:
@@ -222,6 +232,11 @@ _SPECIAL: dict[str, Names] = {
     "tokens": _tokens,
     "created": lambda _view, _types: (),  # one response does not show it: `AccessTraffic`
 }
+
+
+def may_lack_topics(view: ExchangeView) -> bool:
+    """Return whether a response may have a topic that is missing."""
+    return not _MISSING.isdisjoint(view.exchange.response_summary().errors)
 
 
 def missing_topics(view: ExchangeView) -> tuple[list[str], list[str]]:
