@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -106,6 +107,12 @@ def cpu_of(pid: int) -> list[tuple[str, float]]:
     return found
 
 
+def wait_for(is_there: Callable[[], bool]) -> None:
+    """Return once something holds."""
+    while not is_there():
+        time.sleep(0.5)
+
+
 def end(process: subprocess.Popen[str]) -> None:
     """Interrupt a program: twice if it still has much to analyse."""
     process.send_signal(signal.SIGINT)
@@ -153,13 +160,13 @@ def measure(chosen: argparse.Namespace) -> None:
         for name in (SENDS, CAPTURES):
             Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
             subprocess.run(["ip", "link", "set", name, "up"], check=True)
-        for _ in range(os.cpu_count() or 1):
-            start(sys.executable, "-c", BUSY)
+        busy = [start(sys.executable, "-c", BUSY) for _ in range(os.cpu_count() or 1)]
         dumpcap = start(
             "dumpcap", "-q", "-i", CAPTURES, "-B", BUFFER_MIB, "-f", FILTER, "-w", str(folder / "d.pcapng")
         )
         head = [sys.executable, "-m", "kdissect", "record", "-i", CAPTURES, "-f", FILTER]
         record = start(*head, "-d", str(folder / "recorder"), *chosen.option)
+        wait_for(lambda: "recording" in words(record))
         sender = start(
             "nice", "-n", "-10", sys.executable, __file__, chosen.capture, "--plays",
             "--rate", str(chosen.rate), "--seconds", str(chosen.seconds),
@@ -176,10 +183,14 @@ def measure(chosen: argparse.Namespace) -> None:
             print(f"{name}: {total:.2f} of a core, of these")
             for command, seconds in parts:
                 print(f"  {seconds / chosen.seconds:.2f} {command}")
-        time.sleep(2)
+        for process in busy:
+            process.kill()
         for name, process in (("dumpcap", dumpcap), ("record", record)):
             end(process)
             print(f"{name}: {words(process)}")
+        ring = open_captures([str(folder / "recorder" / "ring")])
+        packets = sum(map(len, ring.batches()))
+        print(f"record: {packets} packets in its ring, {sum(file.drops for file in ring.files)} dropped")
         parts_mb = " + ".join(f"{one / 1000:.0f}" for one in most)
         print(f"record: at most {sum(most) / 1000:.0f} MB ({parts_mb})")
     finally:

@@ -100,6 +100,7 @@ def main() -> int:
     parser.add_argument("--before", default="5m")
     parser.add_argument("--after", default="60s")
     parser.add_argument("--connections", default="all")
+    parser.add_argument("--when", action="append", default=["cause"], help="another condition")
     parser.add_argument("--live", action="store_true", help="to standard input, as fast as it was captured")
     options = parser.parse_args()
     found = [
@@ -107,6 +108,7 @@ def main() -> int:
     ]
     wanted = [one for one in found if not options.only or one.name in options.only][:: options.every]
     how = ["--before", options.before, "--after", options.after, "--connections", options.connections]
+    how += [word for condition in options.when for word in ("--when", condition)]
     results = []
     each = ThreadPoolExecutor(_AT_ONCE).map if options.live else map
     for result in each(lambda one: recorded(one, how, _live if options.live else _at_once), wanted):

@@ -27,6 +27,7 @@ from kdissect.capture.live.scapy_handle import ScapyHandle
 _Handle = PcapHandle | ScapyHandle
 
 _STDOUT = 1
+_NICER = -10
 _STATISTICS_S = 1.0
 _DRAIN_S = 2.0  # at most, for the content of a full kernel buffer at the end
 # Bytes gathered before a write while packets keep coming. A pipe holds 1 MiB at most.
@@ -137,6 +138,7 @@ def main() -> int:
     settings = LiveSettings(**json.loads(sys.argv[1]))
     settings = settings._replace(ring=Ring(*settings.ring))
     failures: list[Exception] = []
+    _go_first()
     try:
         handles = [_open(name, settings) for name in settings.interfaces]
         if settings.user:
@@ -158,6 +160,13 @@ def main() -> int:
     except OSError as error:
         failures.append(error)
     return _fail(failures[0]) if failures else 0
+
+
+def _go_first() -> None:
+    """Take a higher priority, if the system allows it: what the kernel cannot hand over is lost."""
+    if hasattr(os, "nice"):
+        with suppress(PermissionError):
+            os.nice(_NICER)
 
 
 def _open(name: str, settings: LiveSettings) -> _Handle:

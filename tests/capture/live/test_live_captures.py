@@ -13,6 +13,7 @@ import pytest
 from kdissect.api import Dissection
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.capture_writer import PcapngWriter
+from kdissect.capture.live import capture_child
 from kdissect.capture.live import ring as ring_module
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.capture.live.lag import Lag
@@ -330,3 +331,17 @@ def test_a_file_that_a_full_disk_took_at_once_ends_nothing(tmp_path: Path) -> No
         ("first.pcap", True), ("second.pcap", False),
     ]  # fmt: skip
     assert (recording.paths, recording.trouble) == ([str(there)], "")
+
+
+def test_the_capturing_process_goes_first_if_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def refuse(by: int) -> None:
+        asked.append(by)
+        raise PermissionError
+
+    monkeypatch.setattr(os, "nice", refuse, raising=False)
+    capture_child._go_first()
+    monkeypatch.setattr(os, "nice", asked.append, raising=False)
+    capture_child._go_first()
+    assert asked == [-10, -10]
