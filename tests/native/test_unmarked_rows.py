@@ -464,8 +464,9 @@ def _short(offers: Iterable[Offered], first_id: int = 0) -> list[Packet]:
 
 @pytest.mark.parametrize("first_id", [0, 1])
 def test_exchanges_of_short_connections_become_no_objects(native: Any, tmp_path: Path, first_id: int) -> None:
-    """Connections that begin as an earlier connection did, with versions that the broker offered."""
-    packets = _short([(dict(SOFTWARE), dict(VERSIONS))] * ROUNDS, first_id)
+    """Connections that begin as an earlier one did: the epoch alone of the broker's features is another."""
+    offered = [{**VERSIONS, "finalized_features_epoch": number} for number in range(ROUNDS)]
+    packets = _short([(dict(SOFTWARE), answer) for answer in offered], first_id)
     assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 3 * (ROUNDS - 1)
 
 
@@ -477,6 +478,8 @@ OFFERS: dict[str, Offered] = {
         dict(SOFTWARE),
         {**VERSIONS, "finalized_features": [{"name": "f", "max_version_level": 2, "min_version_level": 1}]},
     ),
+    "an epoch of features": (dict(SOFTWARE), {**VERSIONS, "finalized_features_epoch": 7}),
+    "a negative epoch": (dict(SOFTWARE), {**VERSIONS, "finalized_features_epoch": -7}),
     "a throttle": (dict(SOFTWARE), {**VERSIONS, "throttle_time_ms": 50}),
     "ranges that are none": (dict(SOFTWARE), versions((0, 5, 1), (3, 0, 13), (18, 0, 5))),
     "an error": (dict(SOFTWARE), dict(versions(error=41))),
@@ -497,7 +500,7 @@ def _watched(native: Any, path: str, *, in_blocks: bool) -> object:
     """Return the facts and features that the judge of causes reports."""
     told: list[object] = []
     judge = WatchingJudge(
-        lambda _: False, lambda fact, view: told.append((fact, view and view.info.id)), print
+        lambda _: False, lambda fact, view: told.append((fact, view and view.info.id)), told.append
     )
     for events in Dissection(path).batches():
         at = 0

@@ -53,7 +53,7 @@ class FinalizedFeatures:
         if not hasattr(response, "finalized_features"):
             return True
         offers = self.offers.get((info.capture_set, info.broker_text))
-        return bool(offers) and offers[-1][1:] == _offered(response)
+        return offers is not None and len(offers) > 0 and offers[-1][1:] == _offered(response)
 
     def at(self, capture_set: str, broker: str, time_ns: int) -> Offer | None:
         """Return the last offer of a broker before a time."""
