@@ -340,7 +340,7 @@ def test_names_of_earlier_releases() -> None:
     ],
 )  # fmt: skip
 def test_messages_with_another_name_in_earlier_releases(api_key: int, body: Any) -> None:
-    """AlterIsr of Kafka 2.8 is AlterPartition, ListClientMetricsResources up to 4.0 is ListConfigResources."""
+    """AlterIsr (2.8) is AlterPartition, and ListClientMetricsResources (to 4.0) is ListConfigResources."""
     message = response_message(api_key)
     assert message is not None
     assert logged_body(message, 0, body)

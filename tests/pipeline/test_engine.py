@@ -80,7 +80,9 @@ def test_an_input_that_is_not_there_needs_no_spark_and_a_stream_is_left_to_it(tm
 
 
 def test_a_request_log_next_to_packets_is_left_to_one_process(tmp_path: Path) -> None:
-    log, packets = (CHECKOUT / "captures" / f"kafka39_java_admin.{end}" for end in ("requests.log.gz", "pcapng"))
+    log, packets = (
+        CHECKOUT / "captures" / f"kafka39_java_admin.{end}" for end in ("requests.log.gz", "pcapng")
+    )
     found = find([str(log), str(packets)])
     assert {file.path: file.error for file in found.files} == {str(log): IS_JOINED, str(packets): None}
     assert takes_local_engine(options(), found)
