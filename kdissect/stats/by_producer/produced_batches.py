@@ -27,8 +27,8 @@ class ProducedBatches:
     """Counter for `ProducerTraffic` of Produces without facts for a state machine.
 
     Producers and partitions are entries of the machine. Python code adds new ones. `count` takes the number
-    of batches without a producer id of a client, `written` their offsets, `know` each new connection. `logged`
-    receives the scopes with Produces of a request log.
+    of batches without a producer id of a client, `written` their offsets, `know` each new connection.
+    `logged` receives the scopes with Produces of a request log.
     """
 
     def __init__(
