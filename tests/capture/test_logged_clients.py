@@ -40,13 +40,18 @@ def both(name: str) -> tuple[dict[Key, Row], dict[Key, Row]]:
     return by_key(rows(packets, keys=keys)), by_key(rows(log))
 
 
+def has_left(captured: Row) -> bool:
+    """Return whether the client closed the connection before it had the response."""
+    return captured["state"] in ("incomplete", "unanswered") and captured["closed"]["by"] == "client"
+
+
 def expected(captured: Row, logged: Row) -> set[str]:
     """Return the fields that may differ: those that docs/request-logs.md lists."""
     found = {"closed"}  # how a connection ends
     if captured["api_key"] == apis.API_VERSIONS and captured["errors"] == ["UNSUPPORTED_VERSION"]:
         found |= OF_REFUSED
     if captured["state"] != "complete" and logged["state"] == "complete":  # the client was gone
-        assert captured["closed"]["by"] == "client"
+        assert has_left(captured)
         found |= set(differences(captured, logged))
     return found
 
@@ -56,12 +61,13 @@ def test_every_exchange_is_equal_field_by_field(name: str) -> None:
     captured, logged = both(name)
     common = captured.keys() & logged.keys()
     assert len(common) > (30 if name == SECURE else 800)
-    assert {key[1] for key in captured.keys() - common} <= NOT_LOGGED | {apis.API_VERSIONS}
+    missing = {key for key in captured.keys() - common if not has_left(captured[key])}
+    assert {key[1] for key in missing} <= NOT_LOGGED | {apis.API_VERSIONS}
     brokers = {row["broker"] for row in captured.values()}
     assert all(logged[key]["broker"] not in brokers for key in logged.keys() - common)  # of other listeners
     found = {key: set(differences(captured[key], logged[key])) for key in common}
     assert {key: names for key, names in found.items() if names - expected(captured[key], logged[key])} == {}
-    assert sum(captured[key]["state"] != logged[key]["state"] for key in common) <= 3
+    assert sum(map(has_left, captured.values())) <= len(captured) // 100
 
 
 @pytest.mark.parametrize("name", NAMES[:3])
