@@ -29,7 +29,6 @@ JOBS = {
         "check": ("findings", "violations of the protocol"),
         "diff": ("statistics", "two captures compared"),
         "upgrade": ("findings", "clients a release breaks"),
-        "conform": ("findings", "a broker tested with requests"),
     },
     "see what is on the wire": {
         "info": ("captures", "summary of captures"),
@@ -55,6 +54,7 @@ JOBS = {
         "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
+        "conform": ("findings", "a broker under test"),
         "extract": ("captures", "packets, also redacted"),
     },
     "process large captures": {
