@@ -73,7 +73,7 @@ def workloads() -> dict[str, Workload]:
         "java-transactions": Workload(
             (Step(client, "Transact", {"topic": "ledger", "plan": "commit,offsets,abort", "group": "mover",
                                        "transactional-id": "ledger-tx"}),),
-            found=("ledger",), groups=("mover",),
+            found=("ledger",), left=("source",), groups=("mover",),
         ),
         "java-streams": Workload(
             (Step(client, "Produce", {"topic": "words", "count": 4}),
