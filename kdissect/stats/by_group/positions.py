@@ -140,8 +140,8 @@ class Positions:
 
     def _put_all(self, taken: Taken) -> None:
         learned, committed = taken
-        for client, partition, *news in learned:
-            self._learn(client, partition, *news)
+        for one in learned:
+            self._learn(*one)
         for capture_set, group, partition, offset in committed:
             self._commits.put((capture_set, group, partition), offset)
 
@@ -303,8 +303,8 @@ class _FetchPositions:
         names = [named.identity for named in numbers.topics]
         positions, commits, groups = self._fetches.take()
         learned = [
-            (numbers.clients[client][1], (names[topic], partition), *news)
-            for client, topic, partition, *news in positions
+            (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark, is_lost)
+            for client, topic, partition, asked, behind, high_watermark, is_lost in positions
         ]
         keys = [(numbers.scope_of(broker), text_of(group)) for broker, group in groups]
         committed = [
