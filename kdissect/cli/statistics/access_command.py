@@ -1,4 +1,4 @@
-"""`kdissect access`: who used what, allowed and denied, and the fewest ACLs that permit it."""
+"""`kdissect access`: operations on resources, allowed and denied, and the fewest ACLs that permit them."""
 
 from __future__ import annotations
 

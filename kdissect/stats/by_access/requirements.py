@@ -1,4 +1,4 @@
-"""What one exchange needed to be allowed, and what the broker's response shows of that."""
+"""Operations that one exchange needed, with the outcome that the response of the broker shows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MISSING = frozenset({3, 5})
 
 
 class Outcome(StrEnum):
-    """What a response shows of an operation."""
+    """Outcome of an operation, as a response shows it."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
