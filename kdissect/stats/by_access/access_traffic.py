@@ -25,7 +25,7 @@ from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange, ExchangeKind, State
 from kdissect.session.info import ConnectionInfo, KnownIdentities
 from kdissect.sketches.distribution import bin_multiplier
-from kdissect.stats.by_access.known_acls import KnownAcls
+from kdissect.stats.by_access.known_acls import DESCRIBE_ACLS, KnownAcls
 from kdissect.stats.by_access.operations import Alternative, needs_of
 from kdissect.stats.by_access.requester import Requester, TokenLogins, requester_of
 from kdissect.stats.by_access.requirements import (
@@ -328,6 +328,8 @@ def _ignore(*_news: object) -> None:
 @cache
 def _kind_of(api_key: int, version: int) -> tuple[Any, ...] | None:
     """Return how the native engine reads exchanges, or None if Python reads them."""
+    if api_key == DESCRIBE_ACLS:
+        return None  # its response lists the entries
     needs = needs_of(api_key)
     is_of_cluster = all(need.names == "cluster" and not need.condition for need in needs)
     if tells_names(api_key) or not (is_of_cluster or api_key in _BY_NAMES):
