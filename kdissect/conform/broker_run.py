@@ -20,6 +20,7 @@ from kdissect.conform.broker_connection import (
     Response,
 )
 from kdissect.conform.request_bodies import Subject
+from kdissect.decoders.generated.values import Value, present
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
@@ -34,6 +35,9 @@ MAX_SILENT = 20
 MAX_SILENT_OF_API = 2
 _PATIENCE_S = 60.0  # in a run, for topics and coordinators that are not ready yet
 _PAUSE_S = 0.1
+NONE = 0
+# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS
+_LATER = frozenset({14, 15, 16, 51})
 PRODUCE, METADATA = 0, 3
 _KAFKA_4_PRODUCE = 12
 
@@ -174,10 +178,16 @@ class BrokerRun:
         return self._silent_of.get(api_key, 0) >= MAX_SILENT_OF_API
 
     def call(self, name: str, body: Body, version: int | None = None, to: Endpoint | None = None) -> Response:
-        """Send a request of a sequence. Without `version` it is the highest whose responses decode.
+        """Send a request of a sequence, again while a coordinator is not ready. Without `version` it is the
+        highest whose responses decode.
 
         Raises NoResponseError without a decoded response.
         """
+        return self.until(
+            lambda: self._called(name, body, version, to), lambda found: _LATER.isdisjoint(errors_of(found))
+        )
+
+    def _called(self, name: str, body: Body, version: int | None, to: Endpoint | None) -> Response:
         key = key_of(name)
         while True:
             response = self.ask(key, self.highest(name) if version is None else version, body, to=to)
@@ -239,6 +249,18 @@ class BrokerRun:
                 self._patience -= waited
                 return response
             time.sleep(_PAUSE_S)
+
+
+def errors_of(value: Any) -> set[int]:
+    """Return all error codes of a body but 0."""
+    if isinstance(value, (list, tuple)):
+        return {code for item in value for code in errors_of(item)}
+    if not isinstance(value, Value):
+        return set()
+    found: set[int] = set()
+    for field, _, item in present(value):
+        found |= {item} - {NONE} if field.is_error else errors_of(item)
+    return found
 
 
 def key_of(name: str) -> int:

@@ -13,17 +13,18 @@ from typing import Any
 from kdissect.conform.broker_connection import Outcome, Response
 from kdissect.conform.broker_run import (
     METADATA,
+    NONE,
     TOPIC_IDS_FROM,
     BrokerRun,
     NoResponseError,
     entry,
+    errors_of,
     first,
     key_of,
 )
 from kdissect.conform.record_batches import Pairs, batch, message_set, with_wrong_checksum
 from kdissect.conform.request_bodies import Fields, fetch, subscription
 from kdissect.decoders.encoder import encode
-from kdissect.decoders.generated.values import Value, present
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records
 from kdissect.model.endpoint import Endpoint
@@ -32,12 +33,10 @@ from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
 from kdissect.schema.protocol_messages import API_VERSIONS
 
-NONE, OUT_OF_RANGE, CORRUPT, UNKNOWN_TOPIC = 0, 1, 2, 3
-_LOADING, _NO_COORDINATOR, _NOT_COORDINATOR, _CONCURRENT = 14, 15, 16, 51
+OUT_OF_RANGE, CORRUPT, UNKNOWN_TOPIC = 1, 2, 3
 _ILLEGAL_GENERATION, _UNKNOWN_MEMBER, _UNSUPPORTED_VERSION = 22, 25, 35
 _TOPIC_EXISTS, _SEQUENCE_GAP, _DUPLICATE, _OLD_EPOCH, _FENCED = 36, 45, 46, 47, 90
 _MEMBER_ID_REQUIRED, _UNKNOWN_TOPIC_ID = 79, 100
-_LATER = frozenset({_LOADING, _NO_COORDINATOR, _NOT_COORDINATOR, _CONCURRENT})
 _EARLIEST, _LATEST = -2, -1
 _TIMEOUT_MS = 10_000
 # Of transactions without the feature transaction.version 2 (KIP-890).
@@ -259,10 +258,7 @@ def offsets_of_log(run: BrokerRun) -> None:
 
 def idempotence(run: BrokerRun) -> None:
     """Send a batch of an idempotent producer twice, and one after a gap."""
-    made = run.until(
-        lambda: run.call("InitProducerId", {"transactional_id": None, "transaction_timeout_ms": 60_000}),
-        lambda body: body.error_code not in _LATER,
-    ).body
+    made = run.call("InitProducerId", {"transactional_id": None, "transaction_timeout_ms": 60_000}).body
     if made.error_code:
         run.skipped["idempotence"] = f"InitProducerId has error code {made.error_code}"
         return
@@ -319,10 +315,7 @@ def _coordinator(run: BrokerRun, key: str, key_type: int = 0) -> Endpoint:
     body = {"key": key, "key_type": key_type, "coordinator_keys": [key]}
 
     path = ("coordinators",) if run.highest("FindCoordinator") >= _MANY_COORDINATORS else ()
-    response = run.until(
-        lambda: run.call("FindCoordinator", body),
-        lambda found: getattr(entry(found, *path), "error_code", NONE) not in _LATER,
-    )
+    response = run.call("FindCoordinator", body)
     row = first(response, *path)
     if row.error_code:
         raise NoResponseError(response, f"FindCoordinator has error code {row.error_code}")
@@ -495,9 +488,7 @@ def _txn(name: str, producer: tuple[int, int]) -> Fields:
 def _init(run: BrokerRun, name: str, to: Endpoint) -> Any:
     body = {"transactional_id": name, "transaction_timeout_ms": 60_000}
     version = _capped(run, "InitProducerId", _V1_INIT)
-    return run.until(
-        lambda: run.call("InitProducerId", body, version, to), lambda body: body.error_code not in _LATER
-    ).body
+    return run.call("InitProducerId", body, version, to).body
 
 
 def _transaction(
@@ -509,10 +500,7 @@ def _transaction(
     add["v3_and_below_topics"] = partitions
     path = "results_by_topic_v3_and_below", "results_by_partition"
     version = _capped(run, "AddPartitionsToTxn", _V1_ADD)
-    added = run.until(
-        lambda: run.call("AddPartitionsToTxn", add, version, to),
-        lambda body: getattr(entry(body, *path), "partition_error_code", NONE) not in _LATER,
-    )
+    added = run.call("AddPartitionsToTxn", add, version, to)
     code = first(added, *path).partition_error_code
     if code:
         raise NoResponseError(added, f"AddPartitionsToTxn has error code {code}")
@@ -524,10 +512,7 @@ def _transaction(
     if told.error_code:
         raise NoResponseError(stored, f"Produce in a transaction has error code {told.error_code}")
     end = _txn(name, producer) | {"committed": commits}
-    ended = run.until(
-        lambda: run.call("EndTxn", end, _capped(run, "EndTxn", _V1_END), to),
-        lambda body: body.error_code not in _LATER,
-    )
+    ended = run.call("EndTxn", end, _capped(run, "EndTxn", _V1_END), to)
     if ended.body.error_code:
         raise NoResponseError(ended, f"EndTxn has error code {ended.body.error_code}")
     return int(told.base_offset)
@@ -593,18 +578,6 @@ def _short_frame(run: BrokerRun) -> Callable[[int], bytes]:
         return struct.pack(">i", len(content)) + content
 
     return frame
-
-
-def errors_of(value: Any) -> set[int]:
-    """Return all error codes of a body but 0."""
-    if isinstance(value, (list, tuple)):
-        return {code for item in value for code in errors_of(item)}
-    if not isinstance(value, Value):
-        return set()
-    found: set[int] = set()
-    for field, _, item in present(value):
-        found |= {item} - {NONE} if field.is_error else errors_of(item)
-    return found
 
 
 SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {

@@ -1,6 +1,7 @@
 """`kdissect conform broker` against a broker in this process: a healthy one, and one for each fault."""
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,20 @@ import jsonschema
 import pytest
 
 from kdissect.cli import main
+from kdissect.conform.broker_connection import Dialer, Outcome, Response
 from kdissect.conform.broker_report import conform_schema
+from kdissect.conform.broker_run import BrokerRun
+from kdissect.conform.request_bodies import Subject
+from kdissect.conform.run_capture import RunCapture
+from kdissect.decoders.bodies import decode_response_body
+from kdissect.decoders.encoder import encode
+from kdissect.model.endpoint import Endpoint
 from kdissect.report.json import report_schema
+from kdissect.schema.protocol_messages import response_message
 from tests.conform.small_broker import VERSIONS, SmallBroker, small_broker
 
 FINDINGS, USAGE, UNREADABLE = 1, 2, 3
+HEARTBEAT = 12
 
 
 def conform(broker: SmallBroker, capfd: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
@@ -135,3 +145,24 @@ def test_wrong_usage(words: list[str]) -> None:
 def test_no_broker_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "broker", "127.0.0.1:1"]) == UNREADABLE
     assert "refused" in capfd.readouterr().err
+
+
+def test_a_coordinator_that_is_not_ready_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new broker loads its internal topics while the suite begins."""
+    message = response_message(HEARTBEAT)
+    assert message is not None
+    codes = [14, 16, 0]
+    asked = []
+
+    def ask(_run: BrokerRun, key: int, version: int, *_: object, **__: object) -> Response:
+        asked.append(version)
+        frame = encode(message, version, {"throttle_time_ms": 0, "error_code": codes[len(asked) - 1]})
+        body = decode_response_body(frame, 0, key, version)
+        return Response(key, version, Outcome.ANSWERED, 1, 0, body)
+
+    monkeypatch.setattr(BrokerRun, "ask", ask)
+    address, dialer = Endpoint("127.0.0.1", 1), Dialer({}, 1, RunCapture(BytesIO()))
+    run = BrokerRun(address, dialer, Subject("a", 1), may_change=False)
+    run.advertised[HEARTBEAT] = (0, 3)
+    assert run.call("Heartbeat", {}).body.error_code == 0
+    assert asked == [3, 3, 3]

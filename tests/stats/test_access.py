@@ -295,3 +295,11 @@ def test_the_recorded_denials_are_those_of_the_clients(capfd: pytest.CaptureFixt
     assert {name for kind, name in denied if kind == "Topic"} == {
         topic["topic"] for topic in topics if topic["denied"]
     }
+
+
+def test_entries_that_a_broker_lists_are_compared(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["access", str(CAPTURES / "kafka44_java_admin.pcapng"), "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [(row["principal"], row["operation"], row["name"]) for row in found["unused"]] == [
+        ("User:carol", "IdempotentWrite", "kafka-cluster"), ("User:carol", "Read", "orders"),
+    ]  # fmt: skip
