@@ -268,6 +268,33 @@ def test_a_name_that_cannot_be_printed_is_a_comment(form: str) -> None:
     assert all(line.startswith("# left out: ") for line in acl_lines(odd, form, []))
 
 
+@pytest.mark.parametrize(
+    ("form", "acl", "why"),
+    [
+        ("kafka-acls", ORDERS[0]._replace(resource="Group", name="g "), "kafka-acls removes the spaces"),
+        ("kafka-acls", ORDERS[0]._replace(principal="User:bob "), "kafka-acls removes the spaces"),
+        ("strimzi", ORDERS[0]._replace(resource="User"), "strimzi has no ACLs on User"),
+        ("strimzi", ORDERS[0]._replace(operation="TwoPhaseCommit"), "strimzi has no TwoPhaseCommit"),
+        ("terraform", ORDERS[0]._replace(resource="User"), "terraform has no ACLs on User"),
+        ("terraform", ORDERS[0]._replace(operation="TwoPhaseCommit"), "terraform has no TwoPhaseCommit"),
+    ],
+)
+def test_an_acl_that_a_form_cannot_have_is_a_comment(form: str, acl: Acl, why: str) -> None:
+    (line,) = acl_lines([acl], form, [])
+    assert line.startswith("# left out: ")
+    assert line.endswith(f" ({why})")
+
+
+def test_forms_have_their_names_of_types_and_plain_characters() -> None:
+    odd = Acl("User:alice", "*", "Write", "Allow", "TransactionalId", "\U0001f600 ", "literal")
+    commands, strimzi, terraform = (
+        "\n".join(acl_lines([odd], form, [])) for form in ("kafka-acls", "strimzi", "terraform")
+    )
+    assert "--transactional-id '\U0001f600 '" in commands
+    assert 'name: "\U0001f600 "' in strimzi
+    assert 'resource_type                = "TransactionalID"' in terraform
+
+
 def test_states_merge() -> None:
     talk = logged_in()
     first, second = AccessTraffic(TopicNames()), AccessTraffic(TopicNames())
