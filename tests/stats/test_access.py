@@ -1,11 +1,13 @@
 """`kdissect access`: operations on resources, allowed and denied, and the fewest ACLs that permit them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kdissect.cli import main
+from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.report.acl_texts import acl_lines
@@ -21,10 +23,13 @@ from kdissect.stats.by_access.requirements import accesses_of
 from tests.history.connections.test_sasl import authenticate, handshake
 from tests.history.talk import Talk
 from tests.support.console import CAPTURES
+from tests.support.messages.traffic import Conversation
+from tests.support.packets.pcaps import write_pcap
 
 PRODUCE, FETCH, METADATA, OFFSET_COMMIT, FIND_COORDINATOR = 0, 1, 3, 8, 10
 CREATE_TOPICS, INIT_PRODUCER_ID = 19, 22
-TOPIC_DENIED, GROUP_DENIED, UNKNOWN_TOPIC = 29, 30, 3
+TOPIC_DENIED, GROUP_DENIED, UNKNOWN_TOPIC, INVALID_REQUEST = 29, 30, 3, 42
+UNKNOWN_TOPIC_ID = 100
 Facts = dict[str, Any]
 
 
@@ -130,6 +135,14 @@ def test_topics_of_one_request_are_allowed_and_denied_separately() -> None:
         ("Read", "Topic", "b"): "denied",
     }
     assert acls(facts) == [("Read", "Group", "g"), ("Read", "Topic", "a")]
+
+
+def test_a_refused_topic_leaves_other_topics_checked() -> None:
+    topics = [{"name": "a", "error_code": 0}, {"name": "b", "error_code": INVALID_REQUEST}]
+    asked = {"topics": [{"name": row["name"]} for row in topics], "timeout_ms": 1}
+    facts = found_in(logged_in().ask(CREATE_TOPICS, 2, asked, {"topics": topics}))
+    assert outcomes(facts) == {("Create", "Topic", "a"): "allowed", ("Create", "Topic", "b"): "unchecked"}
+    assert acls(facts) == [("Create", "Topic", "a")]
 
 
 def test_topics_are_not_checked_if_the_group_is_denied() -> None:
@@ -266,6 +279,53 @@ def test_terraform_has_no_templates_of_names() -> None:
 def test_a_name_that_cannot_be_printed_is_a_comment(form: str) -> None:
     odd = [ORDERS[0]._replace(principal="User:*"), ORDERS[0]._replace(resource="Group", name="a\n\x1b")]
     assert all(line.startswith("# left out: ") for line in acl_lines(odd, form, []))
+
+
+@pytest.mark.parametrize(
+    ("form", "acl", "why"),
+    [
+        ("kafka-acls", ORDERS[0]._replace(resource="Group", name="g "), "kafka-acls removes the spaces"),
+        ("kafka-acls", ORDERS[0]._replace(principal="User:bob "), "kafka-acls removes the spaces"),
+        ("strimzi", ORDERS[0]._replace(resource="User"), "strimzi has no ACLs on User"),
+        ("strimzi", ORDERS[0]._replace(operation="TwoPhaseCommit"), "strimzi has no TwoPhaseCommit"),
+        ("terraform", ORDERS[0]._replace(resource="User"), "terraform has no ACLs on User"),
+        ("terraform", ORDERS[0]._replace(operation="TwoPhaseCommit"), "terraform has no TwoPhaseCommit"),
+    ],
+)
+def test_an_acl_that_a_form_cannot_have_is_a_comment(form: str, acl: Acl, why: str) -> None:
+    (line,) = acl_lines([acl], form, [])
+    assert line.startswith("# left out: ")
+    assert line.endswith(f" ({why})")
+
+
+def test_forms_have_their_names_of_types_and_plain_characters() -> None:
+    odd = Acl("User:alice", "*", "Write", "Allow", "TransactionalId", "\U0001f600 ", "literal")
+    commands, strimzi, terraform = (
+        "\n".join(acl_lines([odd], form, [])) for form in ("kafka-acls", "strimzi", "terraform")
+    )
+    assert "--transactional-id '\U0001f600 '" in commands
+    assert 'name: "\U0001f600 "' in strimzi
+    assert 'resource_type                = "TransactionalID"' in terraform
+
+
+def test_each_topic_id_that_is_unknown_is_counted(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Also where the native engine groups responses with equal topics and error codes."""
+    ids = [bytes([number]) * 16 for number in (1, 2)]
+    talk = Conversation().handshake()
+    for number in range(2):
+        rows = [
+            {"topic_id": each, "partitions": [{"error_code": UNKNOWN_TOPIC_ID * (at == number)}]}
+            for at, each in enumerate(ids)
+        ]
+        asked = {"topics": [{"topic_id": each, "partitions": [{}]} for each in ids]}
+        talk.client(encode_request(FETCH, 13, number, "c", asked))
+        talk.broker(encode_response(FETCH, 13, number, {"responses": rows}))
+    path = write_pcap(tmp_path / "fetches.pcap", talk.packets)
+    assert main(["access", str(path), "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)["access"]
+    assert [(row["allowed"], row["unchecked"]) for row in found] == [(1, 1), (1, 1)]
 
 
 def test_states_merge() -> None:

@@ -29,6 +29,7 @@ from kdissect.stats.by_access.known_acls import DESCRIBE_ACLS, KnownAcls
 from kdissect.stats.by_access.operations import Alternative, needs_of
 from kdissect.stats.by_access.requester import Requester, TokenLogins, requester_of
 from kdissect.stats.by_access.requirements import (
+    ERRORS_OF_ONE,
     Access,
     Outcome,
     accesses_of,
@@ -36,7 +37,7 @@ from kdissect.stats.by_access.requirements import (
     missing_topics,
 )
 from kdissect.stats.counted_blocks import kind_row
-from kdissect.stats.denials import DENIALS, TOPIC, Name
+from kdissect.stats.denials import TOPIC, Name
 from kdissect.stats.watermarks import PARTITIONS_KEPT
 
 ROWS_KEPT = 20_000  # requesters times operations and resources, 1 KB each. Later ones count as forgotten
@@ -305,13 +306,13 @@ class _Groups:
     def _tallies_of(self, exchange: Exchange, _way: int) -> tuple[list[int], list[tuple[bool, bytes]]] | None:
         """Return the number of an exchange's group.
 
-        None if a response refuses one of several resources: each such response has to be read.
+        None if a response may refuse one of several resources: each such response has to be read.
         """
         view = ExchangeView(exchange)
         if view.request is None or (exchange.response is not None and view.response is None):
             return None
         accesses = tuple(accesses_of(view))
-        if len(accesses) > 1 and not DENIALS.keys().isdisjoint(exchange.response_summary().errors):
+        if len(accesses) > 1 and not ERRORS_OF_ONE.isdisjoint(exchange.response_summary().errors):
             return None
         who = self._traffic.requester(view.info, exchange.client_id)
         group = _Counted(who, view.info, api_name(view.key) or str(view.key), accesses)

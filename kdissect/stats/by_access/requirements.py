@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.native_plan import FORGOTTEN
@@ -16,6 +17,7 @@ from kdissect.stats.client import is_follower, text_of
 from kdissect.stats.denials import (
     CLUSTER,
     DELEGATION_TOKEN,
+    DENIALS,
     GROUP,
     TOPIC,
     TRANSACTIONAL_ID,
@@ -32,7 +34,9 @@ _ORDER = {TRANSACTIONAL_ID: 0, GROUP: 1, CLUSTER: 1, TOPIC: 2}
 # Errors before any check (org.apache.kafka.common.protocol.Errors): ILLEGAL_SASL_STATE, UNSUPPORTED_VERSION,
 # NOT_CONTROLLER, INVALID_REQUEST, SECURITY_DISABLED, REBOOTSTRAP_REQUIRED.
 _UNCHECKED = frozenset({34, 35, 41, 42, 54, 129})
-_UNKNOWN_TOPIC_ID = {100: TOPIC}  # the broker has no name to check
+_UNKNOWN_TOPIC_ID = 100  # the broker has no name to check
+ERRORS_OF_ONE = frozenset({*DENIALS, *_UNCHECKED, _UNKNOWN_TOPIC_ID})
+"""Errors that a response may have for one of several resources."""
 # Errors for a topic that is not there, or has no leader yet (org.apache.kafka.common.protocol.Errors).
 _MISSING = frozenset({3, 5})
 
@@ -93,10 +97,14 @@ def _outcome(view: ExchangeView, need: Need, name: Name, denied: set[Resource]) 
     order = _ORDER.get(kind, 0)
     if any(_ORDER.get(other, 0) < order for other, _ in denied):
         return Outcome.UNCHECKED
-    errors = exchange.response_summary().errors
-    if not _UNCHECKED.isdisjoint(errors) or (kind, name) in resources_with(view, _UNKNOWN_TOPIC_ID):
-        return Outcome.UNCHECKED
-    return Outcome.ALLOWED
+    unchecked = resources_with(view, _unchecked(kind))
+    return Outcome.ALLOWED if unchecked.isdisjoint({(kind, name), (kind, None)}) else Outcome.UNCHECKED
+
+
+@cache
+def _unchecked(kind: str) -> Mapping[int, str]:
+    """Return the errors after which a resource of this type was not checked."""
+    return dict.fromkeys({*_UNCHECKED, *([_UNKNOWN_TOPIC_ID] if kind == TOPIC else [])}, kind)
 
 
 def _names(view: ExchangeView, names: str) -> Iterable[Name]:
