@@ -15,6 +15,7 @@ from kdissect.serdes.bounds import MAX_VALUE_BYTES
 from kdissect.serdes.decoders import decoder_of, nodes_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
+from kdissect.serdes.record_names import record_names
 from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
 from kdissect.serdes.schema_ids import (
     SURE_OF,
@@ -230,6 +231,14 @@ class Schemas:
         except SchemaError:
             pass  # the schema is reported
         return ""
+
+    def is_by_record(self, found: SchemaId, topic: str) -> bool:
+        """Return whether the subject of an id is the name of a record, or of the topic and a record."""
+        entry = self._entry(found)[0]
+        if entry is None or not entry.subject:
+            return False
+        names = {entry.subject, *(subject for subject, _ in entry.others)}
+        return any(one in names or f"{topic}-{one}" in names for one in record_names(entry.type, entry.text))
 
     def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes, reader: Entry | None) -> Reading:
         try:

@@ -1,5 +1,6 @@
 """`record --snap headers`: no content of packets on the disk, and an analysis that has it."""
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from captures.faults.recording import RECORDED
 from kdissect.capture.files import open_captures
 from kdissect.capture.live import headers_only
 from kdissect.capture.live.blocks import BlockCutter
-from kdissect.capture.live.headers_only import HeadersSink
+from kdissect.capture.live.headers_only import HeadersOnly, HeadersSink
 from kdissect.capture.live.lag import Lag
 from kdissect.capture.live.live_settings import Ring
 from kdissect.capture.live.ring import FileRing, ring_files
@@ -62,6 +63,22 @@ def test_no_secret_is_on_the_disk(tmp_path: Path) -> None:
     assert incidents(tmp_path / "r")
     for name, data in written(tmp_path / "r").items():
         assert not any(needle in data for secret in PLANTED for needle in needles(secret)), name
+
+
+def test_comments_of_sections_and_interfaces_are_not_on_the_disk() -> None:
+    def block(kind: int, body: bytes, *options: tuple[int, bytes]) -> bytes:
+        for code, value in options:
+            body += struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+        size = struct.pack("<I", 12 + len(body))
+        return struct.pack("<I", kind) + size + body + size
+
+    section, interface = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), struct.pack("<HHI", 1, 0, 0)
+    resolution, name, end = (9, b"\x09"), (2, b"eth0"), (0, b"")
+    secrets = (1, b"hunter2"), (2988, b"\0\0\0\0hunter2"), (700, b"hunter2")
+    given = block(0x0A0D0D0A, section, *secrets, end) + block(1, interface, secrets[0], name, resolution, end)
+    cut = HeadersOnly().cut(given)
+    assert cut == block(0x0A0D0D0A, section) + block(1, interface, name, resolution, end)
+    assert HeadersOnly().cut(cut) == cut
 
 
 def test_the_analysis_has_whole_packets_and_the_incident_says_that_it_has_none(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_pill_is_reported_with_producer_offset_and_readers(
     )
     assert found["consequence"] == (
         "read by 'audit' (10.0.0.1:40003); read by 'billing' (10.0.0.1:40001), 'billing' (10.0.0.1:40002), "
-        "which received no later records of the partition"
+        "which never fetched from a later offset"
     )
     assert found["where"]["api"] == "Produce"
     assert checked(capfd, path) == []
@@ -63,7 +63,27 @@ def test_a_pill_is_reported_with_producer_offset_and_readers(
 def test_without_later_records_nobody_stopped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = poisoned(tmp_path, before=60, after=0)
     (found,) = checked(capfd, path, "--schemas", registry(tmp_path))
-    assert "received no later" not in found["consequence"]
+    assert "never fetched" not in found["consequence"]
+
+
+def test_a_reader_of_the_rest_of_the_batch_did_not_stop(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It received the records after the pill with it."""
+    path = capture(tmp_path / "a.pcap", Valued("billing").read(0, [FITS, CUT, FITS]))
+    (found,) = checked(capfd, path, "--schemas", registry(tmp_path))
+    assert found["consequence"] == "read by 'billing' (10.0.0.1:40000)"
+
+
+def test_a_reader_that_skips_a_pill_did_not_stop(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A broker sends the whole batch again, from which the reader drops what it skipped (KIP-334)."""
+    batch, other = [FITS, CUT, FITS], Valued("audit", 40001, begins=9).read(3, [FITS])
+    billing = Valued("billing").read(0, batch).read(0, batch, after=2)
+    path = capture(tmp_path / "a.pcap", billing, other)
+    assert main(["why", path, "--schemas", registry(tmp_path), "--json"]) == 0
+    (cause,) = json.loads(capfd.readouterr().out)["causes"]
+    assert cause["severity"] == "data"
+    assert "never" not in cause["sentence"]
 
 
 def test_an_id_of_another_registry_is_no_pill(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +114,14 @@ def test_a_value_without_a_schema(tmp_path: Path, capfd: pytest.CaptureFixture[s
     (found,) = of_writer(tmp_path, capfd, FITS, b"text", b"text", others=[])
     assert (found["code"], found["severity"], found["count"]) == ("SCH004", "warning", 2)
     assert of_writer(tmp_path, capfd, b"text", others=[]) == []
+
+
+def test_bytes_that_begin_as_an_id_prove_no_schema(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Numbers of four bytes, of a topic without schemas: the registry has such ids."""
+    other = {"id": 2, "subject": "users-value", "version": 3, "schema": json.dumps(SCHEMA)}
+    numbers = b"\0\0\0\0\1\0\0\0\1\0", b"\0\0\0\0\2\0\0\0\1\0", b"\1\0\0\0\2\0"
+    path = capture(tmp_path / "a.pcap", Valued("shop").write(0, numbers, topic="numbers"))
+    assert checked(capfd, path, "--schemas", registry(tmp_path, other)) == []
 
 
 def test_an_incompatible_change(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -138,8 +166,8 @@ def test_why_says_who_wrote_a_pill_and_who_stopped(tmp_path: Path, capfd: pytest
     assert (cause["id"], cause["severity"], cause["certainty"]) == ("poison-pill", "stops", "sure")
     assert cause["sentence"] == (
         "The value of orders-0 offset 120 does not fit orders-value v1: the value ends before its schema "
-        "does. Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and no later "
-        "records of the partition. Client 'audit' at 10.0.0.1 received it."
+        "does. Client 'shop' at 10.0.0.1 wrote it. Client 'billing' at 10.0.0.1 received it, and never "
+        "fetched from a later offset. Client 'audit' at 10.0.0.1 received it."
     )
     assert main(["why", path, "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["causes"] == []

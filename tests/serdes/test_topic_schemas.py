@@ -90,6 +90,34 @@ def test_two_subjects_in_one_topic(tmp_path: Path) -> None:
     assert "and orders v1 (2 written" in line
 
 
+@pytest.mark.parametrize("before", ["", "t-"])
+def test_subjects_by_record_are_intended(tmp_path: Path, before: str) -> None:
+    named = [avro(ID).replace('"R"', f'"{name}", "namespace": "shop"') for name in ("Order", "Refund")]
+    answers = [
+        (1, f"{before}shop.Order", 1, named[0]),
+        (2, f"{before}shop.Refund", 1, named[1]),
+        (3, f"{before}shop.Seen", 1, '{"type": "object", "title": "shop.Seen"}', "JSON"),
+        (4, "users-value", 1, avro(ID)),
+    ]
+    schemas = saved(tmp_path, *answers)
+    values = of_id(1, b"\2"), of_id(2, b"\2"), of_id(3, b"{}")
+    assert found(schemas, *values) == []
+    (line,) = found(schemas, *values, of_id(4, b"\2"))
+    assert line.startswith("two subjects: values of t: users-value v1")
+
+
+def test_the_subject_of_the_topic_is_the_expected_one(tmp_path: Path) -> None:
+    schemas = saved(tmp_path, (1, "t-value", 1, avro(ID)), (2, "users-value", 3, avro(ID)))
+    (line,) = found(schemas, of_id(2, b"\2"), of_id(1, b"\2"))
+    assert line.startswith("two subjects: values of t: users-value v3")
+
+
+def test_what_may_have_an_id_is_not_without_a_schema(tmp_path: Path) -> None:
+    """Eight bytes may be a number, or an id and three bytes."""
+    schemas = saved(tmp_path, (1, "t-value", 1, avro(ID)))
+    assert found(schemas, of_id(1, b"\2"), of_id(9, b"\2\2a")) == []
+
+
 def test_values_without_a_schema_among_others(tmp_path: Path) -> None:
     schemas = saved(tmp_path, (1, "t-value", 1, avro(ID)))
     (line,) = found(schemas, b"text", of_id(1, b"\2"), b"text")

@@ -24,6 +24,7 @@ from tests.support.console import CAPTURES
 
 # Groups in which a member is told what is added: the truth names that, not all it holds.
 INCREMENTAL = ("cooperative", "coop", "sticky", "new", "served")
+DELETE_TOPICS, DELETE_GROUPS, OFFSET_DELETE = 20, 42, 47
 METADATA, OFFSET_COMMIT, FIND_COORDINATOR, HEARTBEAT, CONSUMER_GROUP_HEARTBEAT = 3, 8, 10, 12, 68
 
 
@@ -170,6 +171,39 @@ def test_an_end_that_may_be_old_is_no_lag_of_0() -> None:
     assert lags(*silent, produce(Talk(client="10.0.0.9"), stored(0), 8)) == [(4, 4)]
     assert lags(*silent, fetch(talk, 5, high=5, at=60_002)) == [(0, 0)]
     assert lags(*read, commit(talk, 9)) == [(0, None)]  # somebody read records beyond the known end
+
+
+def test_the_end_of_a_deleted_topic_is_not_that_of_the_next_one() -> None:
+    """Old clients and brokers know no topic ids, so that both topics have one name."""
+    talk, other = Talk(), Talk(client="10.0.0.9")
+    asked = {"topic_names": ["t"], "timeout_ms": 1}
+    for error, lag in ((0, 0), (29, 998)):
+        answer = {"responses": [{"name": "t", "error_code": error}]}
+        for show in (lambda: produce(other, stored(0), 999), lambda: fetch(other, 0, high=1000)):
+            read = [*reader_of(talk, 0), fetch(talk, 0, stored(0, 5), high=5), commit(talk, 5), show()]
+            assert lags(*read) == [(995, 995)]
+            read.append(talk.ask(DELETE_TOPICS, 3, asked, answer))
+            assert lags(*read) == [(995, 995)]
+            again = fetch(talk, 0, stored(0, 2), high=2), commit(talk, 2), fetch(talk, 2, high=2)
+            assert lags(*read, *again) == [(lag, lag)]
+
+
+def test_deleted_offsets_are_committed_no_longer() -> None:
+    talk = Talk()
+    row = {"name": "t", "partitions": [{"partition_index": 0, "error_code": 0}]}
+    of_offset = talk.ask(
+        OFFSET_DELETE, 0, {"group_id": "g", "topics": [row]}, {"error_code": 0, "topics": [row]}
+    )
+    groups_gone = {"results": [{"group_id": "g", "error_code": 0}]}
+    of_group = talk.ask(DELETE_GROUPS, 0, {"groups_names": ["g"]}, groups_gone)
+    for deletes in (of_offset, of_group):
+        (group,) = traffic_of(commit(talk, 5), fetch(talk, 5, high=9), deletes)
+        assert group["partitions"] == []
+
+
+def test_a_negative_offset_is_none() -> None:
+    talk = Talk()
+    assert lags(*reader_of(talk, 0), fetch(talk, -1, high=5), commit(talk, -1)) == [(None, None)]
 
 
 def test_a_coordinator_elsewhere() -> None:

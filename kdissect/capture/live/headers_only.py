@@ -18,12 +18,16 @@ _PACKET = struct.Struct(
 )  # type, length, interface, time, captured and original length: section 4.3
 _LENGTH = struct.Struct("<I").pack
 _FRAME = _PACKET.size + 4
+_OPTION = struct.Struct("<HH").unpack_from  # code, length: section 3.5
+_OPTIONS_AT = {SECTION: 24, INTERFACE: 16}
+_COMMENT, _LAST_CODE = 1, 15  # later codes are custom options, or unknown
 
 
 class HeadersOnly:
     """Cuts packets in little-endian blocks after their headers.
 
-    Options are removed, since comments may have content, and so is every other kind of block, as secrets.
+    Options of packets and comments are removed, since they may have content, and so is every other kind of
+    block, as secrets.
     """
 
     def __init__(self) -> None:
@@ -39,10 +43,10 @@ class HeadersOnly:
                 parts.append(self._packet(data, position, end))
             elif kind == SECTION:
                 self._link_types = []
-                parts.append(data[position:end])
+                parts.append(_without_comments(kind, data[position:end]))
             elif kind == INTERFACE:
                 self._link_types += _LINK_TYPE(data, position + 8)
-                parts.append(data[position:end])
+                parts.append(_without_comments(kind, data[position:end]))
             position = end
         return b"".join(parts)
 
@@ -55,6 +59,22 @@ class HeadersOnly:
         total = _FRAME + len(kept) + (-len(kept) & 3)
         head = _PACKET.pack(kind, total, interface, high, low, len(kept), original)
         return head + kept + bytes(-len(kept) & 3) + _LENGTH(total)
+
+
+def _without_comments(kind: int, block: bytes) -> bytes:
+    """Return a section or an interface with the options that the format defines, except comments."""
+    start, last = _OPTIONS_AT[kind], len(block) - 4
+    parts, at = [block[8:start]], start
+    while at + 4 <= last:
+        code, length = _OPTION(block, at)
+        end = at + 4 + length + (-length & 3)
+        if _COMMENT < code <= _LAST_CODE and end <= last:
+            parts.append(block[at:end])
+        at = end
+    if len(parts) > 1:
+        parts.append(bytes(4))  # the end of options
+    total = _LENGTH(12 + sum(map(len, parts)))
+    return block[:4] + total + b"".join(parts) + total
 
 
 class HeadersSink:

@@ -21,7 +21,8 @@ _Key = tuple[str | None, str, str, tuple[Client, ...]]
 class PoisonPillCause(Cause):
     """Keys and values that the schema of their topic cannot decode, with their writers and readers.
 
-    It needs `--schemas`. A reader stops that receives one more than once, and no later records.
+    It needs `--schemas`. A reader stops that receives one more than once and never fetches from a later
+    offset.
     """
 
     id = "poison-pill"
@@ -61,7 +62,7 @@ class PoisonPillCause(Cause):
             parts.append(f"{clients_text(writers)} wrote it.")
         if receipts:
             parts.append(
-                f"{clients_text(list(receipts))} received it, and no later records of the partition."
+                f"{clients_text(list(receipts))} received it, and never fetched from a later offset."
             )
         if went_on:
             parts.append(f"{clients_text(went_on)} received it.")
@@ -79,7 +80,7 @@ class PoisonPillCause(Cause):
 
 
 def _receipts(pills: list[PoisonPill]) -> Counter[Client]:
-    """Return the readers that received no later records, and how often they received the same pill."""
+    """Return the readers that did not go on, and how often they received the same pill."""
     found = Counter[Client]()
     for pill in pills:
         times = Counter[Client]()

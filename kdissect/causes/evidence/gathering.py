@@ -85,7 +85,7 @@ class Gathering:
         schemas: Schemas | None = None,
     ) -> None:
         self._wants = wants
-        self.values = None if schemas is None else ValueFaults(schemas, names.of_records)
+        self.values = None if schemas is None else ValueFaults(schemas, names.of_records, names.name)
         self._wanted_connections: set[str] = set()
         """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names

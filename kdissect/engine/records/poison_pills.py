@@ -45,7 +45,7 @@ class PoisonPill:
 
     `offset` is None if no response contains it. `place` is that of the first write, or of the first read if
     no write was captured. `wire_format` is that of its id, unless the schema is known as one of the topic:
-    ids of another registry may be equal. `is_followed`: the capture has later records of the partition.
+    ids of another registry may be equal. `last` is the last offset of the partition in the capture.
     """
 
     def __init__(self, row: Row, part: str, reading: Reading, place: Any) -> None:
@@ -59,7 +59,8 @@ class PoisonPill:
         self.place = place
         self.writers: dict[str, Sender] = {}
         self.readers: dict[str, Sender] = {}
-        self.is_followed = False
+        self.last = self.offset
+        self._received: dict[Sender, int] = {}
         self._passed: set[Sender] = set()
 
     @property
@@ -68,17 +69,33 @@ class PoisonPill:
         offset = "" if self.offset is None else f" offset {self.offset}"
         return f"{self.topic or 'a topic'}-{self.partition}{offset}"
 
+    def note_later(self, last: int) -> None:
+        """Note an offset of the partition."""
+        self.last = last if self.last is None else max(self.last, last)
+
+    def note_received(self, reader: Sender, last: int) -> None:
+        """Note that a client received this one in a response with records up to an offset."""
+        who = _without_port(reader)
+        if who in self._received or len(self._received) < _MAX_CLIENTS:
+            self._received[who] = max(last, self._received.get(who, last))
+
     def note_passed(self, reader: Sender) -> None:
-        """Note a client that received records after this one, without this one."""
+        """Note a client that fetched from a later offset, or received records after this one without it."""
         if len(self._passed) < _MAX_CLIENTS:
             self._passed.add(_without_port(reader))
 
     @property
     def stopped(self) -> list[Sender]:
-        """Readers that received no later records, on any connection, although there are some."""
-        if not self.is_followed:
-            return []
-        return [reader for reader in self.readers.values() if _without_port(reader) not in self._passed]
+        """Readers that did not go on after this one, on any connection, although there are records that they
+        did not receive.
+        """
+        return [
+            reader
+            for reader in self.readers.values()
+            if (who := _without_port(reader)) not in self._passed
+            and self.last is not None
+            and self.last > self._received.get(who, self.last)
+        ]
 
     def __str__(self) -> str:
         by = [
@@ -93,11 +110,11 @@ class PoisonPill:
 class PoisonPills:
     """Collects poison pills from rows of records; `count` includes pills beyond the limit.
 
-    `decodes` returns whether the client that receives the current record decodes it.
+    `decodes` returns for a row whether the client that receives its record decodes it.
     """
 
     def __init__(
-        self, place_of: PlaceOf = file_and_packet, decodes: Callable[[], bool] = lambda: True
+        self, place_of: PlaceOf = file_and_packet, decodes: Callable[[Row], bool] = lambda _row: True
     ) -> None:
         self._place_of = place_of
         self._decodes = decodes
@@ -132,7 +149,7 @@ class PoisonPills:
             pill.place = self._place_of(row)
         if is_write:
             add_client(pill.writers, row)
-        elif self._decodes():
+        elif self._decodes(row):
             add_client(pill.readers, row)
 
 

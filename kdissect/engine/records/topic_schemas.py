@@ -12,7 +12,7 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.poison_pills import WRITES, PlaceOf, Sender, add_client, file_and_packet
 from kdissect.model.wording import plural
 from kdissect.serdes.reading import Reading
-from kdissect.serdes.schema_ids import SURE_OF, WireFormat
+from kdissect.serdes.schema_ids import SURE_OF, WireFormat, schema_id
 
 if TYPE_CHECKING:
     from kdissect.serdes.schemas import Schemas
@@ -44,8 +44,10 @@ class SchemaUse:
         self.schema = reading.schema or ""
         self.subject = reading.subject
         self.is_unknown = reading.is_unknown
-        self.is_decoded = reading.is_decoded
         self.wire_format = reading.wire_format
+        self.is_decoded = reading.is_decoded
+        self.is_of_topic = reading.is_of_topic
+        self.is_by_record = False
         self.content = content if len(content) <= _MAX_VALUE_BYTES else None
         offset = "" if row["offset"] is None else f" offset {row['offset']}"
         self.first = f"{row['file']} packet {row['packet']}, partition {row['partition']}{offset}"
@@ -53,6 +55,12 @@ class SchemaUse:
         self.is_write = row["direction"] == WRITES
         self.writes = self.reads = 0
         self.writers: dict[str, Sender] = {}
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the id is one of a schema: any bytes may begin as those before a value do."""
+        is_sure = self.wire_format not in SURE_OF or self.is_of_topic
+        return self.id is not None and bool(self.schema) and is_sure
 
     def add(self, row: Row, count: int) -> None:
         """Count values."""
@@ -110,6 +118,8 @@ class TopicSchemas:
         self, row: Row, part: str, reading: Reading, content: bytes, schemas: Schemas, count: int = 1
     ) -> None:
         """Add a key or value, and the number of equal ones that follow it from the same client."""
+        if reading.id is None and not reading.schema and _may_have_id(content):
+            return
         place = str(row["topic"] or row["topic_id"]), part
         topic = self._topics.get(place)
         if topic is None:
@@ -124,6 +134,7 @@ class TopicSchemas:
                 self.left_out += count
                 return
             seen = topic.seen[name] = SchemaUse(row, reading, content, self._place_of(row))
+            seen.is_by_record = reading.id is not None and schemas.is_by_record(reading.id, place[0])
             if reading.is_decoded and reading.id:
                 _compare(topic, seen, schemas)
         seen.add(row, count)
@@ -138,10 +149,10 @@ class TopicSchemas:
     def conflicts(self) -> Iterator[TopicConflict]:
         """Yield the schemas that do not go together, topic by topic."""
         for (name, part), topic in self._topics.items():
-            known = [one for one in topic.seen.values() if one.schema and one.id]
+            known = [one for one in topic.seen.values() if one.is_proven]
             of = f"{part}s of {name}"
             yield from _unknown(of, topic, known)
-            yield from _of_other_subjects(of, known)
+            yield from _of_other_subjects(of, f"{name}-{part}", known)
             without = topic.seen.get(_NONE)
             if known and without is not None:
                 text = f" have schemas, but these have none: {without}"
@@ -165,13 +176,18 @@ def _unknown(of: str, topic: _Topic, known: list[SchemaUse]) -> Iterator[TopicCo
             yield TopicConflict(Conflict.UNKNOWN, of, "", "", one, text)
 
 
-def _of_other_subjects(of: str, known: list[SchemaUse]) -> Iterator[TopicConflict]:
-    by_subject = {one.subject: one for one in reversed(known) if one.subject}
-    if len(by_subject) > 1:
-        first, *others = reversed(by_subject.values())
+def _of_other_subjects(of: str, own: str, known: list[SchemaUse]) -> Iterator[TopicConflict]:
+    """Yield schemas of other subjects than the topic's own, or than the first, except subjects by record."""
+    by_subject: dict[str, SchemaUse] = {}
+    for one in known:
+        by_subject.setdefault(one.subject, one)
+    by_subject.pop("", None)
+    if by_subject:
+        first, *others = sorted(by_subject.values(), key=lambda one: one.subject != own)
         for one in others:
-            text = f": {one.schema} ({one}) and {first.schema} ({first})"
-            yield TopicConflict(Conflict.TWO_SUBJECTS, of, first.schema, "", one, text)
+            if not one.is_by_record:
+                text = f": {one.schema} ({one}) and {first.schema} ({first})"
+                yield TopicConflict(Conflict.TWO_SUBJECTS, of, first.schema, "", one, text)
 
 
 def _compare(topic: _Topic, seen: SchemaUse, schemas: Schemas) -> None:
@@ -185,6 +201,11 @@ def _compare(topic: _Topic, seen: SchemaUse, schemas: Schemas) -> None:
             why = schemas.unreadable(one.content, one.id, reader.id)
             if why:
                 topic.unreadable[reader.schema, one.schema] = why
+
+
+def _may_have_id(content: bytes) -> bool:
+    """Return whether bytes may begin with an id that no schema proves."""
+    return schema_id(content, (), False, with_doubtful=True) is not None
 
 
 def _is_sure(unknown: SchemaUse, known: list[SchemaUse]) -> bool:

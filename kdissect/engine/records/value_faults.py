@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.poison_pills import PoisonPill, PoisonPills, Sender
 from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_topic
@@ -16,6 +17,8 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 FETCH = 1  # org.apache.kafka.common.protocol.ApiKeys
+NameOf = Callable[[ConnectionInfo, bytes], str | None]
+"""The name of a topic id in the cluster of a connection, None if it is unknown."""
 
 
 class ValuePlace(NamedTuple):
@@ -52,18 +55,25 @@ class ValueFaults:
     Replicas read no values: brokers that copy a partition are no readers of a pill.
     """
 
-    def __init__(self, schemas: Schemas, topic_name: TopicNames) -> None:
+    def __init__(self, schemas: Schemas, topic_name: TopicNames, name_of: NameOf) -> None:
         self.pills = PoisonPills(self._place, self._is_reader)
         self.topics = TopicSchemas(self._place)
         self.count = 0
         """Keys and values of users' records that were read."""
         values = RecordValues(schemas, self.pills, self.topics)
         self._topic_name = topic_name
+        self._name_of = name_of
         self._rows = RecordRows(_FileNumbers(), "raw", "raw", False, topic_name, _no_text, values)
         self._now: RecordSet | None = None
 
     def add(self, exchange: Exchange) -> None:
-        """Read the records of an exchange."""
+        """Read the records of an exchange, and the offsets from which a client fetches."""
+        if exchange.api_key == FETCH and self.pills.count:
+            by = _client_of(exchange)
+            for topic, partition, offset in self._fetched_from(exchange):
+                for pill in self.pills.of_partition(topic, partition):
+                    if pill.offset is not None and offset > pill.offset:
+                        pill.note_passed(by)
         for records in record_sets(exchange):
             self._now = records
             first = last = None
@@ -83,28 +93,46 @@ class ValueFaults:
         ]
 
     def _follow(self, records: RecordSet, first: int, last: int) -> None:
-        """Note for the pills of a partition that there are later records, and who receives them alone."""
-        field, exchange = records.records_field, records.exchange
+        """Note for the pills of a partition which later records there are, and who receives them."""
+        field, by = records.records_field, _client_of(records.exchange)
         topic = record_topic(records, self._topic_name)
         if topic is None and field.topic_id is not None:
             topic = topic_id_text(field.topic_id)
-        info = exchange.connection
-        by = Sender(info.principal, exchange.client_id, info.client_text)
         for pill in self.pills.of_partition(topic, field.partition):
-            if pill.offset is not None and last > pill.offset:
-                pill.is_followed = True
-                if records.is_response and first > pill.offset:
-                    pill.note_passed(by)
+            if pill.offset is None:
+                continue
+            pill.note_later(last)
+            if records.is_response and first > pill.offset:
+                pill.note_passed(by)
+            elif records.is_response and last >= pill.offset:
+                pill.note_received(by, last)
 
-    def _is_reader(self) -> bool:
-        """Return whether the client of the exchange decodes what it gets."""
+    def _fetched_from(self, exchange: Exchange) -> Iterator[tuple[str, int, int]]:
+        """Yield topic, partition and offset of what a Fetch names: all positions that changed."""
+        asked = exchange.bodies()[0]
+        for topic in () if asked is None else sent(asked.value, "topics", None) or ():
+            topic_id = sent(topic, "topic_id", None)
+            if topic_id is None:
+                name = str(topic.topic)
+            else:
+                name = self._name_of(exchange.connection, bytes(topic_id)) or topic_id_text(bytes(topic_id))
+            yield from ((name, row.partition, row.fetch_offset) for row in topic.partitions or ())
+
+    def _is_reader(self, row: Row) -> bool:
+        """Return whether the client of the exchange decodes a record: it drops those before the offset from
+        which it fetches, which come with their batch.
+        """
         assert self._now is not None  # rows come from records
         exchange = self._now.exchange
         asked = exchange.bodies()[0] if exchange.api_key == FETCH else None
         if asked is None:
             return True
         state = getattr(asked.value, "replica_state", None)
-        return int(getattr(asked.value if state is None else state, "replica_id", -1)) < 0
+        if int(getattr(asked.value if state is None else state, "replica_id", -1)) >= 0:
+            return False
+        place = row["topic"] or row["topic_id"], row["partition"]
+        begins = (offset for *of, offset in self._fetched_from(exchange) if tuple(of) == place)
+        return row["offset"] is None or row["offset"] >= next(begins, 0)
 
     def _place(self, _row: Row) -> ValuePlace:
         assert self._now is not None  # rows come from records
@@ -118,6 +146,11 @@ class ValueFaults:
             records.is_response, frame.first_ref, frame.last_ref, frame.time_ns, field.start, field.end,
             records.path(),
         )  # fmt: skip
+
+
+def _client_of(exchange: Exchange) -> Sender:
+    info = exchange.connection
+    return Sender(info.principal, exchange.client_id, info.client_text)
 
 
 def _no_text(_time_ns: int) -> None:

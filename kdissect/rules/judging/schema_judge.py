@@ -23,7 +23,7 @@ class SchemaJudge:
     def __init__(self, rules: Sequence[Rule], schemas: Schemas) -> None:
         self._rules = [rule for rule in rules if isinstance(rule, SchemaRule)]
         self._names = TopicNames()
-        self._values = ValueFaults(schemas, self._names.of_records)
+        self._values = ValueFaults(schemas, self._names.of_records, self._names.name)
 
     def add(self, exchange: Exchange, coverage: Coverage) -> None:
         """Read the records of an exchange, and count what the rules look at."""

@@ -46,7 +46,7 @@ def _readers(pill: PoisonPill) -> str:
     went_on = [reader for reader in pill.readers.values() if reader not in stopped]
     parts = [f"read by {_names(went_on)}"] if went_on else []
     if stopped:
-        parts.append(f"read by {_names(stopped)}, which received no later records of the partition")
+        parts.append(f"read by {_names(stopped)}, which never fetched from a later offset")
     return "; ".join(parts)
 
 
@@ -105,7 +105,7 @@ class TwoSubjects(_ConflictRule):
     """Values of a topic have schemas of one subject, unless records of several types are intended.
 
     Producers with the default `TopicNameStrategy` use the subject of the topic. `RecordNameStrategy` allows
-    several.
+    several: a subject that is the name of its record, or of the topic and the record, is no finding.
 
     Example: values of `orders` with the schemas `orders-value v1` and `users-value v3`.
 

@@ -449,10 +449,10 @@ def _fetches_no_longer(owner: MemberLog, fetched_ns: int | None) -> bool:
 def _lag(end: int | None, offset: int | None, is_old: bool) -> int | None:
     """Return the records between an offset and the known end of a partition; None if it is not known.
 
-    An offset after that end proves that the partition has more records. If the end may be old, only records
-    that are known to be there count.
+    A negative offset is none. An offset after that end proves that the partition has more records. If the end
+    may be old, only records that are known to be there count.
     """
-    if end is None or offset is None or end < offset or (is_old and end == offset):
+    if end is None or offset is None or offset < 0 or end < offset or (is_old and end == offset):
         return None
     return end - offset
 

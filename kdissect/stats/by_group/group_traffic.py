@@ -36,6 +36,7 @@ from kdissect.stats.by_group.group_links import (
 from kdissect.stats.by_group.group_log import Assigned, GroupLog
 from kdissect.stats.by_group.lent_logs import BEATS, MOST_LENT, LentLogs, are_lent
 from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
+from kdissect.stats.by_offset.deleted_commits import DELETING
 from kdissect.stats.client import advertised, client_of, text_of
 from kdissect.stats.leaders import Leaders
 from kdissect.stats.transfers import Way, way_past
@@ -43,6 +44,7 @@ from kdissect.stats.transfers import Way, way_past
 GROUPS_KEPT = 2_000  # 2 KB each, and 1 KB a member
 _COMMITS = frozenset({apis.OFFSET_COMMIT, apis.TXN_OFFSET_COMMIT})
 _SHOW_ENDS = frozenset({apis.PRODUCE, apis.LIST_OFFSETS})
+_DELETES = DELETING | {apis.DELETE_TOPICS}
 _GROUP_AUTHORIZATION_FAILED = 30  # org.apache.kafka.common.protocol.Errors
 _GROUP_COORDINATOR = 0  # key_type of FindCoordinator: 1 is for transactions, 2 for share partitions
 _LEFT = (ClassicFact.LEFT, ModernFact.LEFT)
@@ -101,6 +103,8 @@ class GroupTraffic:
         self._names.pass_by(exchange)
         self.leaders.see(exchange.connection)
         key = exchange.api_key
+        if key in _DELETES:
+            self.positions.learn_deleted(ExchangeView(exchange))
         if key == apis.FETCH:
             self.positions.learn_fetch(exchange)
         elif key in _SHOW_ENDS:
@@ -127,7 +131,7 @@ class GroupTraffic:
         """Return the way to take Fetches, Produces and requests that name a group, if the version is known.
         Skip exchanges that are about no group.
         """
-        if api_key == apis.LIST_OFFSETS:
+        if api_key == apis.LIST_OFFSETS or api_key in _DELETES:
             return False
         if api_key in (apis.FETCH, apis.PRODUCE):
             return transfer_rows(api_key, version) or False

@@ -2,7 +2,8 @@
 
 The fetch offset is that of the client's last Fetch, or the one after the records that the last answer
 brought. The high watermark is the last one that the client received. Responses to Fetches of other clients,
-to ListOffsets of the latest offset and to Produces show ends, too.
+to ListOffsets of the latest offset and to Produces show ends, too. If a topic is deleted and its name comes
+again, the ends from before the deletion are those of another topic.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
 from kdissect.stats.by_group.refetches import LastFetch, Refetches, StuckAt, refetches, see_fetch
+from kdissect.stats.by_offset.deleted_commits import deleted_partitions, of_deleted_groups
 from kdissect.stats.client import text_of
 from kdissect.stats.transfers import COUNTED, ENOUGH, LEFT, NEW_TOPICS, Numbers, NumbersOf, WayOf, topic_key
 from kdissect.stats.watermarks import refused_partitions, topic_of
@@ -33,6 +35,7 @@ _POSITIONS_KEPT = 100_000  # clients times partitions, 400 bytes each
 _COMMITS_KEPT = 100_000  # groups times partitions, 300 bytes each
 _ENDS_KEPT = 100_000  # partitions, 200 bytes each
 _CLIENTS_KEPT = 20_000  # 200 bytes each
+_TOPICS_KEPT = 10_000  # that were deleted, 200 bytes each
 _LATEST = -1  # timestamp of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
 _MAX_OFFSET = (1 << 63) - 1
 _CURRENT_MAGIC = 2  # of batches with a range of offsets
@@ -80,6 +83,10 @@ class Positions:
         self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
         self._ends: Table[tuple[str, Partition], int] = Table(_ENDS_KEPT)
+        self._former_ends: Table[tuple[str, Partition], int] = Table(_ENDS_KEPT)
+        """From before the topic was deleted."""
+        self._deleted: Table[tuple[str, str], int] = Table(_TOPICS_KEPT)
+        """When topics were deleted last."""
         self._last_fetches: Table[ClientKey, int] = Table(_CLIENTS_KEPT)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,12 +161,39 @@ class Positions:
     def ends(self) -> dict[tuple[str, Partition], int]:
         """Return the highest offset that a response shows as the end of a partition, by capture set."""
         self.catch_up()
-        found = dict(self._ends.items())
+        former, found = dict(self._former_ends.items()), dict(self._ends.items())
         for ((scope, _, _), partition), position in self._positions.items():
             end, key = position.high_watermark, (scope, partition)
-            if end is not None and end > found.get(key, -1):
-                found[key] = end
-        return found
+            deleted_ns = self._deleted.peek((scope, partition[0]))
+            known = found if deleted_ns is None or position.time_ns > deleted_ns else former
+            if end is not None and end > known.get(key, -1):
+                known[key] = end
+        return former | found
+
+    def learn_deleted(self, view: ExchangeView) -> None:
+        """Take a DeleteTopics, OffsetDelete or DeleteGroups."""
+        answered = view.exchange.response
+        if view.request is None or view.response is None or answered is None:
+            return
+        self.catch_up()
+        scope = view.info.scope
+        for group, topic, partition in deleted_partitions(view, self._names):
+            self._commits.pop((scope, group, (topic, partition)))
+        for committed in of_deleted_groups(view, (key for key, _ in self._commits.items())):
+            self._commits.pop(committed)
+        rows = (view.response.responses or ()) if view.key == apis.DELETE_TOPICS else ()
+        topics = {self._deleted_name(view, row) for row in rows if not row.error_code}
+        for topic in topics:
+            self._deleted.put((scope, topic), answered.time_ns)
+        for key, end in list(self._ends.items()) if topics else ():
+            if key[0] == scope and key[1][0] in topics:
+                self._ends.pop(key)
+                self._former_ends.put(key, end)
+
+    def _deleted_name(self, view: ExchangeView, row: Any) -> str:
+        topic_id = bytes(sent(row, "topic_id", None) or b"")
+        topic = topic_id if row.name is None else text_of(row.name)
+        return topic_key(self._names, view.info, topic)
 
     def last_fetch_ns(self, client: ClientKey) -> int | None:
         """Return when a client sent its last Fetch, after `catch_up`; None if it sent none."""

@@ -47,10 +47,13 @@ class Valued(Talk):
         self.answer(PRODUCE, 3, {"responses": responses, "throttle_time_ms": 0}).wait(0.1)
         return self
 
-    def read(self, offset: int, values: Sequence[bytes], topic: str = "orders", replica: int = -1) -> Valued:
-        """Fetch from an offset, and receive values in one batch."""
+    def read(
+        self, offset: int, values: Sequence[bytes], topic: str = "orders", replica: int = -1, after: int = 0
+    ) -> Valued:
+        """Fetch from an offset, or so many `after` it, and receive values in one batch from the offset on."""
         asked = {
-            "partition": 0, "fetch_offset": offset, "log_start_offset": -1, "partition_max_bytes": 1 << 20
+            "partition": 0, "fetch_offset": offset + after, "log_start_offset": -1,
+            "partition_max_bytes": 1 << 20,
         }  # fmt: skip
         self.ask(
             FETCH, 4,
