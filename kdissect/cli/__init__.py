@@ -49,15 +49,13 @@ JOBS = {
         "changes": ("statistics", "who altered what"),
         "personal-data": ("statistics", "by field, who has it"),
     },
-    "capture and share": {
+    "capture, share and convert": {
         "live": ("captures", "capture from interfaces"),
         "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
         "conform": ("findings", "a broker under test"),
         "extract": ("captures", "packets, also redacted"),
-    },
-    "process large captures": {
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),
     },

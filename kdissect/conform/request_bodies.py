@@ -152,7 +152,9 @@ def _join(subject: Subject, _: int) -> Fields:
 
 
 def subscription(topic: str) -> bytes:
-    """Return the subscription of a consumer, version 0 (org.apache.kafka.clients.consumer.internals)."""
+    """Return the subscription of a consumer, version 0
+    (org.apache.kafka.clients.consumer.internals.ConsumerProtocol).
+    """
     name = topic.encode()
     return b"\0\0" + (1).to_bytes(4) + len(name).to_bytes(2) + name + (0).to_bytes(4)
 

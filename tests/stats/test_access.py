@@ -308,9 +308,7 @@ def test_forms_have_their_names_of_types_and_plain_characters() -> None:
     assert 'resource_type                = "TransactionalID"' in terraform
 
 
-def test_each_topic_id_that_is_unknown_is_counted(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_each_topic_id_that_is_unknown_is_counted(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Also where the native engine groups responses with equal topics and error codes."""
     ids = [bytes([number]) * 16 for number in (1, 2)]
     talk = Conversation().handshake()
