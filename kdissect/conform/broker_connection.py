@@ -28,6 +28,8 @@ MAX_FRAME = 16 << 20
 """Bytes that kdissect reads while it waits for one response."""
 MAX_RUN = 256 << 20
 """Bytes of responses in a whole run."""
+TLS_ALERT = "a TLS alert"
+_TLS_ALERT = b"\x15\x03"  # record type and major version (RFC 8446 5.1)
 _SIZE = 4
 _CHUNK = 65_536
 _HANDSHAKE, _AUTHENTICATE = 17, 36
@@ -94,8 +96,8 @@ class Dialer:
         """Return a connection after TLS and SASL. Raises LoginError."""
         try:
             plain = socket.create_connection((address.host, address.port), self.timeout)
-        except OSError as error:
-            raise LoginError(f"{address}: {error.strerror or error}") from None
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host that is no name of DNS
+            raise LoginError(f"{address}: {getattr(error, 'strerror', None) or error}") from None
         try:
             wire = self._encrypted(plain, address.host)
             connection = Connection(self, wire, self._capture)
@@ -229,6 +231,8 @@ class Connection:
             if not isinstance(head, bytes):
                 return head
             (size,) = struct.unpack(">i", head)
+            if head.startswith(_TLS_ALERT):
+                return Outcome.GARBAGE, TLS_ALERT
             left -= size + _SIZE
             if size < _SIZE or left < 0 or self._dialer.received > MAX_RUN:
                 return Outcome.GARBAGE, f"a frame of {plural(size, 'byte')} ({head.hex(' ')})"

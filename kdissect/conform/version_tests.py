@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kdissect.conform.broker_connection import Outcome, Response
-from kdissect.conform.broker_run import PRODUCE, BrokerRun, is_flexible, key_of
+from kdissect.conform.broker_connection import TLS_ALERT, Outcome, Response
+from kdissect.conform.broker_run import PRODUCE, BrokerRun, RunOverError, is_flexible, key_of
 from kdissect.conform.request_bodies import REQUESTS, Effect, Fields, emptied, with_nulls
 from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
@@ -18,9 +18,13 @@ _UNSUPPORTED_VERSION = 35
 def discover(run: BrokerRun) -> None:
     """Read the advertised versions, and test how the broker negotiates them.
 
-    Raises RunOverError if it has no response to ApiVersions.
+    Raises RunOverError if it has no response to ApiVersions, or speaks TLS.
     """
     refused = run.ask_alone(API_VERSIONS, _NOT_THERE)
+    if refused.detail == TLS_ALERT:
+        raise RunOverError(
+            "the broker responds with TLS: --command-config requires security.protocol=SSL or SASL_SSL"
+        )
     if refused.is_answered:
         is_v0 = refused.body_version == 0
         run.observe(
@@ -36,7 +40,7 @@ def discover(run: BrokerRun) -> None:
         is_other = refused.outcome is Outcome.UNDECODABLE
         run.observe(
             "CNF005", refused, passed=False, expected="version 0 with error code 35",
-            seen="a response that is not of version 0" if is_other else refused.text,
+            seen="a response that is not version 0 with error code 35" if is_other else refused.text,
         )  # fmt: skip
     told = run.ask(API_VERSIONS, 0, {})
     if not told.is_answered:

@@ -117,9 +117,13 @@ class _Handler(socketserver.StreamRequestHandler):
             if not 0 < length <= _MAX_FRAME:
                 return
             content = self.rfile.read(length)
+            if self.server.fault == "TLS":
+                self.wfile.write(bytes.fromhex("15030300020246"))
+                return
             key, version, number = struct.unpack_from(">hhi", content)
             if key == API_VERSIONS and version > VERSIONS[key][1]:
-                refusal = {"error_code": UNSUPPORTED} | self.server.answer(key, None)
+                code = 0 if self.server.fault == "no refusal" else UNSUPPORTED
+                refusal = {"error_code": code} | self.server.answer(key, None)
                 self.wfile.write(encode_response(key, 0, number, refusal))
                 continue
             try:

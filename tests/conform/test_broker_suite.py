@@ -142,6 +142,27 @@ def test_wrong_usage(words: list[str]) -> None:
     assert main(["conform", "broker", *words]) == USAGE
 
 
+def test_a_tls_listener_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("TLS") as broker:
+        code, report = conform(broker, capfd)
+    assert (code, codes(report)) == (UNREADABLE, set())
+    assert "TLS" in report["ended_early"]
+
+
+def test_a_version_that_is_not_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    """The response is of version 0, without the error code."""
+    with small_broker("no refusal") as broker:
+        code, report = conform(broker, capfd)
+    assert code == FINDINGS
+    (found,) = [row for row in report["check"]["findings"] if row["code"] == "CNF005"]
+    assert found["seen"] == "a response that is not version 0 with error code 35"
+
+
+def test_a_host_that_is_no_name(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "broker", f"{'a' * 300}:9092"]) == UNREADABLE
+    assert "fault of kdissect" not in capfd.readouterr().err
+
+
 def test_no_broker_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "broker", "127.0.0.1:1"]) == UNREADABLE
     assert "refused" in capfd.readouterr().err

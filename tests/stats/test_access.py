@@ -26,7 +26,7 @@ from tests.support.console import CAPTURES
 from tests.support.messages.traffic import Conversation
 from tests.support.packets.pcaps import write_pcap
 
-PRODUCE, FETCH, METADATA, OFFSET_COMMIT, FIND_COORDINATOR = 0, 1, 3, 8, 10
+PRODUCE, FETCH, METADATA, OFFSET_COMMIT, FIND_COORDINATOR, HEARTBEAT = 0, 1, 3, 8, 10, 12
 CREATE_TOPICS, INIT_PRODUCER_ID = 19, 22
 TOPIC_DENIED, GROUP_DENIED, UNKNOWN_TOPIC, INVALID_REQUEST = 29, 30, 3, 42
 UNKNOWN_TOPIC_ID = 100
@@ -231,6 +231,35 @@ def test_existing_acls_are_compared() -> None:
 def test_a_line_that_is_no_entry_is_named() -> None:
     with pytest.raises(ValueError, match="line 2"):
         listed_in(LISTED.replace("(principal=User:alice, host=*", "(principal=User:alice host=*", 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["User:alice has Allow permission for operations: Read from hosts: *", LISTED.replace("", "\0")],
+)
+def test_a_text_without_entries_is_no_list(text: str) -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        listed_in(text)
+    assert listed_in("") == listed_in("ACLs for principal `User:bob`\n") == []
+
+
+def test_the_name_of_all_has_no_acl() -> None:
+    body = {"group_id": "*", "generation_id": 1, "member_id": "m"}
+    facts = found_in(logged_in().ask(HEARTBEAT, 0, body, {}), produce(logged_in(b"*")))
+    assert len(facts["access"]) == 2
+    assert facts["acls"] == []
+
+
+def test_denied_accesses_have_no_acls_and_a_note(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["access", str(CAPTURES / "kafka44_java_errors.pcapng"), "--acls", "kafka-acls"]) == 0
+    assert " accesses denied (--with-denied)" in capfd.readouterr().out
+
+
+def test_acls_of_unknown_principals_may_be_used(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "acls.txt").write_text(LISTED)
+    capture = str(CAPTURES / "kafka44_java_sasl.pcapng")
+    assert main(["access", capture, "--existing", str(tmp_path / "acls.txt")]) == 0
+    assert "whose principal is unknown may have used" in capfd.readouterr().out
 
 
 def test_prefixes_and_wildcards_come_only_on_request() -> None:

@@ -21,6 +21,7 @@ from kdissect.report.columns.access import access_columns, acl_columns, lacking_
 from kdissect.report.printable import printable
 from kdissect.stats.by_access.access_rows import Cluster, Existing, access_facts, clusters_of
 from kdissect.stats.by_access.access_traffic import AccessTraffic
+from kdissect.stats.by_access.acl import ANY_NAME
 from kdissect.stats.by_access.known_acls import listed_in
 
 _TABLES = "access", "acls", "unused", "lacking"
@@ -96,9 +97,14 @@ def _notes(facts: Facts, cluster: Cluster, options: Namespace) -> Sequence[str]:
     if unknown:
         names = ", ".join(sorted({str(row["client_id"]) for row in unknown})[:10])
         notes.append(f"no ACLs for clients whose principal the capture does not show: {names}")
+    every = [row for row in rows if ANY_NAME in (row["principal"], row["name"])]
+    if every:
+        notes.append(
+            f"no ACLs for {plural(len(every), 'access', 'accesses')} with the name *, which means all"
+        )
     denied = [row for row in rows if row["denied"]]
     if denied and not options.with_denied:
-        notes.append(f"no ACLs for {plural(len(denied), 'access')} denied (--with-denied)")
+        notes.append(f"no ACLs for {plural(len(denied), 'access', 'accesses')} denied (--with-denied)")
     if facts["forgotten"]:
         notes.append("the ACLs are incomplete: there was more than fits")
     return notes
@@ -122,6 +128,10 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         tables.heading(printable(f"compared with {count} of {existing['source']}"))
         if not existing["is_complete"]:
             tables.line("no response lists all ACLs: others may exist", "odd")
+        if facts["unused"] and any(row["principal"] is None for row in facts["access"]):
+            tables.line(
+                "clients whose principal is unknown may have used ACLs that appear as not used", "odd"
+            )
         tables.section("granted and not used", acl_columns(), facts["unused"])
         tables.section("used and not granted", lacking_columns(), facts["lacking"])
     tables.left_out(facts)

@@ -113,14 +113,16 @@ def _pattern(of: Any) -> str:
 # Lines of kafka-acls --list: the texts of org.apache.kafka.common.resource.ResourcePattern and of
 # org.apache.kafka.common.acl.AccessControlEntry.
 _RESOURCE = re.compile(r"ResourcePattern\(resourceType=(\w+), name=(.*), patternType=(\w+)\)")
+_OF_PRINCIPAL = "ACLs for principal "  # before the entries of one, of which there may be none
 _ENTRY = re.compile(r"\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)")
 
 
 def listed_in(text: str) -> list[Acl]:
     """Return the entries in the output of `kafka-acls --list`. Raises ValueError with the number of a line
-    that looks like an entry and is none.
+    that looks like an entry and is none, or of the first one of a text without entries.
     """
     found: dict[Acl, None] = {}
+    other = ""
     resource: tuple[str, str, str] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         of = _RESOURCE.search(line)
@@ -134,4 +136,8 @@ def listed_in(text: str) -> list[Acl]:
             found[Acl(entry[1], entry[2], operation, permission, kind, name, pattern)] = None
         elif "principal=" in line or "resourceType=" in line:
             raise ValueError(f"line {number}: {line.strip()!r}")
+        elif line.strip() and not line.startswith(_OF_PRINCIPAL):
+            other = other or f"line {number}: {line.strip()!r}"
+    if other and not found:
+        raise ValueError(other)
     return list(found)

@@ -31,7 +31,8 @@ def is_granted(uses: Uses) -> bool:
 
 
 def least_acls(rows: Iterable[tuple[AccessKey, Uses]], *, patterns: bool = False) -> list[Acl]:
-    """Return the entries for rows of one cluster with known principals and names.
+    """Return the entries for rows of one cluster with known principals and names. `*` is no name of an
+    entry: it means all.
 
     An operation has no entry if another one of the same principal is enough for it. With `patterns`, names
     with a common prefix have one entry.
@@ -40,6 +41,8 @@ def least_acls(rows: Iterable[tuple[AccessKey, Uses]], *, patterns: bool = False
     any_of: dict[tuple[str, str, str, str], set[tuple[str, str]]] = {}
     for key, uses in rows:
         if key.who.principal is None or isinstance(key.name, bytes):
+            continue
+        if ANY_NAME in (key.who.principal, key.name):
             continue
         needed[key.who.principal, key.resource][key.name].add(key.operation)
         others = {(other.operation, other.resource) for other in uses.alternatives if other.on_any}
