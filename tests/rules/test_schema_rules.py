@@ -91,8 +91,11 @@ def test_an_id_of_another_registry_is_no_pill(tmp_path: Path, capfd: pytest.Capt
     foreign = b"\0\0\0\0\7\2"
     assert of_writer(tmp_path, capfd, foreign, others=[other]) == []
     fits = b"\0\0\0\0\7\2\2a"
-    found = of_writer(tmp_path, capfd, fits, foreign, others=[other])
-    assert [one["code"] for one in found] == ["SCH001"]
+    for values in ((fits, foreign), (foreign, fits)):
+        found = of_writer(tmp_path, capfd, *values, others=[other])
+        assert [one["code"] for one in found] == ["SCH001"]
+    by_chance = [foreign, foreign, fits, foreign]
+    assert of_writer(tmp_path, capfd, *by_chance, others=[other]) == []
 
 
 def test_an_id_that_the_registry_lacks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ class SchemaUse:
         self.first = f"{row['file']} packet {row['packet']}, partition {row['partition']}{offset}"
         self.place = place
         self.is_write = row["direction"] == WRITES
-        self.writes = self.reads = 0
+        self.writes = self.reads = self.decoded = 0
         self.writers: dict[str, Sender] = {}
 
     @property
@@ -138,13 +138,18 @@ class TopicSchemas:
             if reading.is_decoded and reading.id:
                 _compare(topic, seen, schemas)
         seen.add(row, count)
+        if reading.is_decoded:
+            seen.decoded += count
 
-    def has_proven(self, topic: str | None, part: str, wire_format: WireFormat) -> bool:
-        """Return whether a schema decodes other keys or values of a topic that have an id of this format."""
-        found, sure = self._topics.get((str(topic), part)), SURE_OF.get(wire_format, wire_format)
-        return found is not None and any(
-            one.is_decoded and one.wire_format == sure for one in found.seen.values()
-        )
+    def has_proven(self, topic: str | None, part: str, wire_format: WireFormat, faults: int) -> bool:
+        """Return whether schemas decode other keys or values of a topic that have an id of this format: the
+        first of an id, or no fewer than the `faults`. Few of many may fit by chance.
+        """
+        found, formats = self._topics.get((str(topic), part)), (wire_format, SURE_OF.get(wire_format))
+        uses = () if found is None else found.seen.values()
+        of_format = [one for one in uses if one.wire_format in formats]
+        decoded = sum(one.decoded for one in of_format)
+        return any(one.is_decoded for one in of_format) or 0 < decoded >= faults
 
     def conflicts(self) -> Iterator[TopicConflict]:
         """Yield the schemas that do not go together, topic by topic."""

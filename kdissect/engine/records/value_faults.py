@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -86,10 +87,14 @@ class ValueFaults:
 
     def proven(self) -> list[PoisonPill]:
         """Return the pills, except those whose id may be that of another registry, or no id at all."""
+        faults = Counter((pill.topic, pill.part, pill.wire_format) for pill in self.pills.found)
         return [
             pill
             for pill in self.pills.found
-            if pill.wire_format is None or self.topics.has_proven(pill.topic, pill.part, pill.wire_format)
+            if pill.wire_format is None
+            or self.topics.has_proven(
+                pill.topic, pill.part, pill.wire_format, faults[pill.topic, pill.part, pill.wire_format]
+            )
         ]
 
     def _follow(self, records: RecordSet, first: int, last: int) -> None:
