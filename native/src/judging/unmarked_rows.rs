@@ -32,7 +32,7 @@ const ASKED_TOGETHER: usize = 64;
 const MOST_SILENT: usize = 1 << 12;
 /// After this number of rows that were shown in vain, 63 rows are not shown.
 const MOST_IN_VAIN: u32 = 6;
-/// The API with which connections begin (`org.apache.kafka.common.protocol.ApiKeys`).
+/// The API with which connections begin (`history.api_keys.API_VERSIONS`).
 const API_VERSIONS: i16 = 18;
 /// acks of an idempotent producer.
 const ALL_IN_SYNC: i64 = -1;
