@@ -1,6 +1,6 @@
 """Connections of the suite to a broker: requests out, responses in, each within a time.
 
-A broker that hangs, closes, floods or sends garbage gives an outcome, and raises nothing.
+A broker that hangs, closes, floods or sends garbage is an outcome, and no exception.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one exchange needed to be allowed, and what the broker's response shows of that."""
+"""Operations that one exchange needed to be allowed, and their outcomes in the broker's response."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MISSING = frozenset({3, 5})
 
 
 class Outcome(StrEnum):
-    """What a response shows of an operation."""
+    """Outcome of an operation in a response."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
