@@ -47,9 +47,11 @@ class RunOverError(Exception):
 
 
 class NoResponseError(Exception):
-    """A request of a sequence has no response, or one without an expected part: the sequence ends."""
+    """A request of a sequence has no response, or one without an expected part, or its broker cannot be
+    reached: the sequence ends. Without a request `response` is None.
+    """
 
-    def __init__(self, response: Response, why: str) -> None:
+    def __init__(self, response: Response | None, why: str) -> None:
         super().__init__(why)
         self.response = response
 
@@ -103,7 +105,7 @@ class BrokerRun:
     # connections
 
     def connection(self, address: Endpoint | None = None) -> Connection:
-        """Return an open connection to an address. Raises RunOverError."""
+        """Return an open connection to an address. Raises as `fresh` does."""
         where = address or self.address
         known = self._open.get(where)
         if known is None or not known.is_open:
@@ -111,13 +113,17 @@ class BrokerRun:
         return known
 
     def fresh(self, address: Endpoint | None = None) -> Connection:
-        """Return a new connection. Raises RunOverError."""
+        """Return a new connection. Raises RunOverError, and NoResponseError for an address that the user did
+        not name.
+        """
         if self._dialer.received > MAX_RUN:
             raise RunOverError(f"the broker sent more than {MAX_RUN >> 20} MiB")
         try:
             return self._dialer.connect(address or self.address)
         except LoginError as error:
-            raise RunOverError(str(error)) from None
+            if address in (None, self.address):
+                raise RunOverError(str(error)) from None
+            raise NoResponseError(None, str(error)) from None
 
     def ask_alone(self, api_key: int, version: int) -> Response:
         """Send a request without fields on a connection of its own. Raises RunOverError."""
@@ -144,7 +150,7 @@ class BrokerRun:
         tags: Mapping[int, bytes] | None = None,
         waits: bool = True,
     ) -> Response:
-        """Send a request and return its result. Raises RunOverError."""
+        """Send a request and return its result. Raises RunOverError, and with `to` NoResponseError."""
         response = self.connection(to).ask(
             api_key, version, body, client_id=client_id, tags=tags, waits=waits
         )

@@ -599,10 +599,21 @@ SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {
 
 
 def clean_up(run: BrokerRun) -> None:
-    """Delete what the run created. Raises NoResponseError."""
-    if run.has("DeleteGroups"):
-        for group in run.groups:
-            run.call("DeleteGroups", {"groups_names": [group]}, to=_coordinator(run, group))
-    if run.has("DeleteTopics"):
-        for name in run.created:
-            _delete(run, name)
+    """Delete what the run created. A deletion that fails costs no other one."""
+    _delete_all(run, "DeleteTopics", run.created, lambda name: _delete(run, name))
+    _delete_all(
+        run, "DeleteGroups", run.groups,
+        lambda name: run.call("DeleteGroups", {"groups_names": [name]}, to=_coordinator(run, name)),
+    )  # fmt: skip
+
+
+def _delete_all(run: BrokerRun, api: str, names: Sequence[str], delete: Callable[[str], Response]) -> None:
+    if not run.has(api):
+        return
+    for name in names:
+        if run.is_given_up(key_of(api)):
+            return
+        try:
+            delete(name)
+        except NoResponseError as error:
+            run.skipped[f"cleaning up with {api}"] = str(error)

@@ -57,7 +57,8 @@ class SmallBroker(socketserver.ThreadingTCPServer):
         names = self.topics if body.topics is None else {one.name for one in body.topics}
         if body.allow_auto_topic_creation and body.topics is not None:
             self.topics |= names
-        brokers = [{"node_id": 1, "host": "127.0.0.1", "port": self.server_address[1]}]
+        port = 1 if self.fault == "port" else self.server_address[1]
+        brokers = [{"node_id": 1, "host": "127.0.0.1", "port": port}]
         partition = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1], "isr_nodes": [1]}
         rows = [{"name": name, "error_code": 0 if name in self.topics else UNKNOWN_TOPIC,
                  "partitions": [partition] if name in self.topics else []}

@@ -3,7 +3,8 @@
 import json
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jsonschema
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from kdissect.cli import main
 from kdissect.conform.broker_connection import Dialer, Outcome, Response
 from kdissect.conform.broker_report import conform_schema
-from kdissect.conform.broker_run import BrokerRun
+from kdissect.conform.broker_run import BrokerRun, NoResponseError
+from kdissect.conform.broker_sequences import clean_up
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
 from kdissect.decoders.bodies import decode_response_body
@@ -156,6 +158,30 @@ def test_a_version_that_is_not_refused(capfd: pytest.CaptureFixture[str]) -> Non
     assert code == FINDINGS
     (found,) = [row for row in report["check"]["findings"] if row["code"] == "CNF005"]
     assert found["seen"] == "a response that is not version 0 with error code 35"
+
+
+def test_a_leader_that_cannot_be_reached_costs_its_sequences(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("port") as broker:
+        code, report = conform(broker, capfd)
+    assert (code, report["ended_early"]) == (0, None)
+    assert report["exercised"] == report["advertised"]
+    assert "Connection refused" in str(report["skipped"])
+
+
+def test_a_deletion_that_fails_costs_no_other_one() -> None:
+    asked = []
+
+    def call(name: str, *_: Any, **__: Any) -> Any:
+        asked.append(name)
+        raise NoResponseError(None, "no response")
+
+    run = cast("BrokerRun", SimpleNamespace(
+        has=lambda _: True, is_given_up=lambda _: False, highest=lambda _: 0, until=lambda ask, _: ask(),
+        call=call, brokers={}, controller=-1, created=["a", "b"], groups=["c", "d"], skipped={},
+    ))  # fmt: skip
+    clean_up(run)
+    assert asked == ["DeleteTopics"] * 2 + ["FindCoordinator"] * 2
+    assert len(run.skipped) == 2
 
 
 def test_a_host_that_is_no_name(capfd: pytest.CaptureFixture[str]) -> None:
