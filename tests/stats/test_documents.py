@@ -21,7 +21,7 @@ CAPTURES = [
 # Their keys are what is counted, not fields: error codes, codecs, members ...
 BY_VALUE = {
     "errors", "states", "codecs", "magics", "reasons", "outcomes", "event_counts", "rebuilt", "odd",
-    "opaque_connections",
+    "opaque_connections", "apis",
 }  # fmt: skip
 COMMANDS = {
     "diff": [capture("tansu_rdk216_txn")],  # takes longest, and is not among those of the short run
@@ -36,7 +36,7 @@ def keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield name
-            if name not in BY_VALUE:
+            if name not in BY_VALUE or isinstance(inner, list):
                 yield from keys(inner)
     elif isinstance(value, list):
         for item in value:
