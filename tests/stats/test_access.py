@@ -355,16 +355,6 @@ def test_each_topic_id_that_is_unknown_is_counted(capfd: pytest.CaptureFixture[s
     assert [(row["allowed"], row["unchecked"]) for row in found] == [(1, 1), (1, 1)]
 
 
-def test_states_merge() -> None:
-    talk = logged_in()
-    first, second = AccessTraffic(TopicNames()), AccessTraffic(TopicNames())
-    first.add(produce(talk))
-    second.add(produce(talk))
-    first.merge(second)
-    ((_, uses),) = first.rows().items()
-    assert (sum(uses.outcomes.values()), uses.first_ns, uses.last_ns) == (2, first.first_ns, first.last_ns)
-
-
 def test_a_request_that_cannot_be_read_has_no_accesses() -> None:
     exchange = produce(logged_in())
     assert exchange.request is not None

@@ -23,6 +23,7 @@ from kdissect.stats.by_access.access_rows import Cluster, Existing, access_facts
 from kdissect.stats.by_access.access_traffic import AccessTraffic
 from kdissect.stats.by_access.acl import ANY_NAME
 from kdissect.stats.by_access.known_acls import listed_in
+from kdissect.stats.comparison.sides import NO_CLIENT_ID
 
 _TABLES = "access", "acls", "unused", "lacking"
 
@@ -95,7 +96,7 @@ def _notes(facts: Facts, cluster: Cluster, options: Namespace) -> Sequence[str]:
         notes.insert(0, f"cluster {cluster.name}")
     unknown = [row for row in rows if row["principal"] is None]
     if unknown:
-        names = ", ".join(sorted({str(row["client_id"]) for row in unknown})[:10])
+        names = ", ".join(sorted({row["client_id"] or NO_CLIENT_ID for row in unknown})[:10])
         notes.append(f"no ACLs for clients whose principal the capture does not show: {names}")
     every = [row for row in rows if ANY_NAME in (row["principal"], row["name"])]
     if every:

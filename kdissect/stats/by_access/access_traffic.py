@@ -66,7 +66,7 @@ class AccessKey(NamedTuple):
 
 
 class Uses:
-    """Equal accesses: how many exchanges, with which outcome, by API, and when. Merges. Picklable."""
+    """Equal accesses: how many exchanges, with which outcome, by API, and when."""
 
     __slots__ = ("alternatives", "apis", "first_ns", "info", "last_ns", "outcomes")
 
@@ -117,15 +117,6 @@ class AccessTraffic:
         self._missing: Table[tuple[str, str], tuple[Requester, ConnectionInfo, int]] = Table(_MISSING_KEPT)
         """Topics that were not there for a client that allows their creation, and when it first asked."""
         self._identities: KnownIdentities | None = None
-        self._groups = _Groups(self) if is_compiled else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state with all counts. The native engine begins again elsewhere."""
-        self.catch_up()
-        return vars(self) | {"_groups": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
         self._groups = _Groups(self) if is_compiled else None
 
     def add(self, event: Event, wanted: bool = True) -> None:
@@ -185,22 +176,6 @@ class AccessTraffic:
         for time_ns in times_ns:
             self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
             self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
-
-    def merge(self, other: AccessTraffic) -> None:
-        """Count what another one counted, of further connections."""
-        self.catch_up()
-        other.catch_up()
-        for key, uses in other.uses.items():
-            found = self.uses.get(key)
-            if found is not None:
-                found.merge(uses)
-            elif len(self.uses) < ROWS_KEPT:
-                self.uses[key] = uses
-            else:
-                self.forgotten += sum(uses.outcomes.values())
-        self.forgotten += other.forgotten
-        self.acls.merge(other.acls)
-        self.note_time(*(time for time in (other.first_ns, other.last_ns) if time is not None))
 
     def rows(self) -> dict[AccessKey, Uses]:
         """Return the accesses with names of topics, as far as they are known."""

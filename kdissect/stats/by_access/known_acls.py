@@ -65,16 +65,6 @@ class KnownAcls:
         """Return the scopes with entries."""
         return set(self._by_scope)
 
-    def merge(self, other: KnownAcls) -> None:
-        """Take the entries that another one has."""
-        for scope, found in other._by_scope.items():
-            time_ns = other._complete.get(scope)
-            own_ns = self._complete.get(scope)
-            if time_ns is not None and (own_ns is None or own_ns <= time_ns):
-                self._by_scope[scope], self._complete[scope] = found, time_ns
-            elif own_ns is None:
-                self._by_scope.setdefault(scope, {}).update(found)
-
 
 def _is_for_all(request: Any) -> bool:
     return (
