@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from kdissect.api import Dissection
@@ -31,6 +32,7 @@ from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
+_CLEANING_UP = "cleaning up"
 _Place = tuple[int, int]
 """Port of the client, number of the request on the connection."""
 
@@ -46,7 +48,10 @@ class Wanted(NamedTuple):
 def test_broker(
     address: Endpoint, settings: Settings, timeout: float, wanted: Wanted, capture: BinaryIO
 ) -> BrokerRun:
-    """Run the suite, and write its packets. Raises RunOverError if the broker cannot be reached at all."""
+    """Run the suite, and write its packets. Raises RunOverError if the broker cannot be reached at all.
+
+    KeyboardInterrupt ends the run early: what it created is deleted.
+    """
     dialer = Dialer(settings, timeout, RunCapture(capture))
     subject = Subject(os.urandom(4).hex(), time.time_ns() // 1_000_000)
     run = BrokerRun(address, dialer, subject, may_change=wanted.may_change)
@@ -56,6 +61,11 @@ def test_broker(
         _run(run)
     except RunOverError as error:
         run.over = str(error)
+    except KeyboardInterrupt:
+        run.over = "it was interrupted"
+        run.close()  # a response may still come
+        with suppress(RunOverError):
+            _tried(run, _CLEANING_UP, clean_up)
     finally:
         run.close()
     return run
@@ -76,7 +86,7 @@ def _run(run: BrokerRun) -> None:
             _tried(run, name, play)
     test_versions(run)
     _tried(run, "refusals", refusals)  # at the end, because a broker may fail at them
-    _tried(run, "cleaning up", clean_up)
+    _tried(run, _CLEANING_UP, clean_up)
 
 
 def _tried(run: BrokerRun, name: str, play: Callable[[BrokerRun], None]) -> bool:

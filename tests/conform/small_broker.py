@@ -19,7 +19,7 @@ API_VERSIONS, METADATA, PRODUCE, FETCH, LIST_OFFSETS = 18, 3, 0, 1, 2
 VERSIONS = {PRODUCE: (3, 5), FETCH: (4, 6), LIST_OFFSETS: (1, 2), METADATA: (4, 8), API_VERSIONS: (0, 3)}
 UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, UNSUPPORTED = 3, 2, 1, 35
 _MAX_FRAME = 1 << 20
-_HANDSHAKES = 2  # requests that a broker with the faults "hang" and "close" responds to
+HANDSHAKES = 2  # requests that a broker with the faults "hang" and "close" responds to
 
 
 class SmallBroker(socketserver.ThreadingTCPServer):
@@ -139,7 +139,7 @@ class _Handler(socketserver.StreamRequestHandler):
         broker, header = self.server, request.header
         broker.requests += 1
         api, version = header.api_key, header.api_version
-        late = broker.requests > _HANDSHAKES
+        late = broker.requests > HANDSHAKES
         if late and broker.fault == "close":
             return False
         if late and broker.fault == "hang":

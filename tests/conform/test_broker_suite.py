@@ -1,6 +1,11 @@
 """`kdissect conform broker` against a broker in this process: a healthy one, and one for each fault."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +26,7 @@ from kdissect.decoders.encoder import encode
 from kdissect.model.endpoint import Endpoint
 from kdissect.report.json import report_schema
 from kdissect.schema.protocol_messages import response_message
-from tests.conform.small_broker import VERSIONS, SmallBroker, small_broker
+from tests.conform.small_broker import HANDSHAKES, VERSIONS, SmallBroker, small_broker
 
 FINDINGS, USAGE, UNREADABLE = 1, 2, 3
 HEARTBEAT = 12
@@ -102,6 +107,22 @@ def test_a_broker_that_does_not_respond_costs_no_run(fault: str, capfd: pytest.C
     assert code == FINDINGS
     assert results(report)["CNF001"] == "failed"
     assert report["exercised"] < report["advertised"] or report["ended_early"]
+
+
+def test_a_run_that_is_interrupted_has_a_report_and_leaves_no_packets(tmp_path: Path) -> None:
+    with small_broker("hang") as broker:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kdissect", "conform", "broker", broker.address, "--timeout", "60s",
+             "--format", "json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)},
+        )  # fmt: skip
+        while broker.requests <= HANDSHAKES and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, json.loads(out)["ended_early"]) == (UNREADABLE, "it was interrupted")
+    assert b"the run ended early: it was interrupted" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_runs_have_the_same_verdict(capfd: pytest.CaptureFixture[str]) -> None:

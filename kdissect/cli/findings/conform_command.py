@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kdissect.broker_loggers.client_properties import PropertiesError, Settings, settings_of
-from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
 from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.report_files import FORMATS, render
 from kdissect.cli.formats.row_table import RowTable
@@ -55,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="kdissect-conform-") as folder:
         path = options.capture or str(Path(folder) / "run.pcapng")
         try:
-            with Path(path).open("wb") as capture:
+            with Path(path).open("wb") as capture, _interrupted_by_signals():
                 found = test_broker(options.address, settings, options.timeout, wanted, capture)
         except OSError as error:
             say(f"{path}: {error.strerror}")
@@ -68,6 +70,21 @@ def run(arguments: Sequence[str]) -> int:
     if found.over:
         say(f"the run ended early: {found.over}")
     return code if code != OK else _code(options, found, verdict)
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Let signals that end a program raise KeyboardInterrupt, unless they are ignored."""
+    numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _code(options: Namespace, found: BrokerRun, verdict: Verdict) -> int:
