@@ -37,7 +37,6 @@ from kdissect.rules.judging.body_kind import BodyKind
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
 from kdissect.rules.judging.rule_index import Subjects
-from kdissect.rules.judging.schema_judge import SchemaJudge
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExchange
 from kdissect.rules.kinds import ExchangeRule, FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
@@ -55,6 +54,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
+    from kdissect.rules.judging.schema_judge import SchemaJudge
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
     from kdissect.serdes.schemas import Schemas
 
@@ -124,7 +124,11 @@ class Judge:
         self._batches = BatchJudge(rules, self.coverage, guards=guards)
         self.coverage.batch_codes = self._batches.codes_by_api()
         self._unmarked: UnmarkedRows | None = None
-        self._values = None if schemas is None else SchemaJudge(rules, schemas)
+        self._values: SchemaJudge | None = None
+        if schemas is not None:
+            from kdissect.rules.judging.schema_judge import SchemaJudge  # start-up: of --schemas
+
+            self._values = SchemaJudge(rules, schemas)
 
     # events
 

@@ -3,12 +3,13 @@
 A rule is a class with one of these kinds as its base. `rule` says what all have in common.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kdissect.decoders.trees.node import Node
-from kdissect.engine.records.value_faults import ValueFaults, ValuePlace
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.fact import Fact
 from kdissect.model.anomaly import AnomalyKind
@@ -25,6 +26,9 @@ from kdissect.schema.domains import domain
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Reason
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.value_faults import ValueFaults, ValuePlace
 
 
 class ConnectionRule(Rule):

@@ -11,7 +11,6 @@ from kdissect.model.version import __version__
 from kdissect.rules.kinds import SchemaRule
 from kdissect.rules.overrides import refuse_idle_overrides
 from kdissect.rules.rule import Rule
-from kdissect.rules.statements import STATEMENTS
 
 # Modules below `kdissect.rules`. The order of a module's classes is kept.
 _MODULES = (
@@ -141,6 +140,8 @@ refuse_idle_overrides(ALL_RULES)
 
 def rule_by(word: str) -> Rule | None:
     """Return the rule or the statement of `kdissect conform` with this code or name."""
+    from kdissect.rules.statements import STATEMENTS  # start-up: few ask for one by its name
+
     known = (*EVERY_RULE, *STATEMENTS)
     return next((rule for rule in known if word.upper() == rule.code or word == rule.name), None)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kdissect.causes.cause import Cause, clients_text
 from kdissect.causes.evidence.evidence import Evidence, parties_of
 from kdissect.causes.evidence.seen import Seen
-from kdissect.engine.records.poison_pills import PoisonPill, Sender
-from kdissect.engine.records.value_faults import ValuePlace
 from kdissect.model.cause import Cost, FoundCause, Packets, Party, Severity
 from kdissect.model.wording import plural
 from kdissect.schema.protocol_messages import api_name
 from kdissect.stats.client import Client
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.poison_pills import PoisonPill, Sender
+    from kdissect.engine.records.value_faults import ValuePlace
 
 _Key = tuple[str | None, str, str, tuple[Client, ...]]
 

@@ -23,7 +23,6 @@ from kdissect.causes.evidence.rewinds import Rewinds, WatchedGroups
 from kdissect.causes.evidence.same_starts import SameStarts
 from kdissect.causes.evidence.session_ends import SessionEnds
 from kdissect.causes.evidence.watching_judge import WatchingJudge
-from kdissect.engine.records.value_faults import ValueFaults
 from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
@@ -52,6 +51,7 @@ from kdissect.stats.times.waited import bytes_are_missing
 from kdissect.stats.traffic import Traffic
 
 if TYPE_CHECKING:
+    from kdissect.engine.records.value_faults import ValueFaults
     from kdissect.serdes.schemas import Schemas
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
@@ -85,7 +85,11 @@ class Gathering:
         schemas: Schemas | None = None,
     ) -> None:
         self._wants = wants
-        self.values = None if schemas is None else ValueFaults(schemas, names.of_records, names.name)
+        self.values: ValueFaults | None = None
+        if schemas is not None:
+            from kdissect.engine.records.value_faults import ValueFaults  # start-up: of --schemas
+
+            self.values = ValueFaults(schemas, names.of_records, names.name)
         self._wanted_connections: set[str] = set()
         """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names

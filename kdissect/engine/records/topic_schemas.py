@@ -5,11 +5,11 @@ schema, and changes that readers cannot follow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.poison_pills import WRITES, PlaceOf, Sender, add_client, file_and_packet
+from kdissect.engine.records.schema_conflict import Conflict
 from kdissect.model.wording import plural
 from kdissect.serdes.reading import Reading
 from kdissect.serdes.schema_ids import SURE_OF, WireFormat, schema_id
@@ -21,15 +21,6 @@ MAX_TOPICS = 1000
 MAX_SCHEMAS = 100  # of one topic: some 500 bytes each, and a value
 _MAX_VALUE_BYTES = 1 << 14  # of the value that is kept of a schema
 _NONE, _OF_TOPIC = "", "the topic's"
-
-
-class Conflict(StrEnum):
-    """Ways in which schemas of a topic do not go together."""
-
-    UNKNOWN = "unknown schema"
-    TWO_SUBJECTS = "two subjects"
-    NO_SCHEMA = "no schema"
-    INCOMPATIBLE = "incompatible schema"
 
 
 class SchemaUse:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from kdissect.engine.records.poison_pills import PoisonPill, Sender
-from kdissect.engine.records.topic_schemas import Conflict, TopicConflict
-from kdissect.engine.records.value_faults import ValueFaults
+from kdissect.engine.records.schema_conflict import Conflict
 from kdissect.model.finding import Claim, Level
 from kdissect.rules.kinds import SchemaRule, ValueViolation
+
+if TYPE_CHECKING:
+    from kdissect.engine.records.poison_pills import PoisonPill, Sender
+    from kdissect.engine.records.topic_schemas import TopicConflict
+    from kdissect.engine.records.value_faults import ValueFaults
 
 
 def _names(clients: Iterable[Sender]) -> str:
