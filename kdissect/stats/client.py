@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
+from kdissect.engine.replica_ids import replica_id
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.packets.segment import address_text
 from kdissect.session.info import ConnectionInfo
@@ -81,13 +82,5 @@ def is_commit_from_outside(request: Any) -> bool:
 
 
 def is_follower(view: ExchangeView) -> bool:
-    """Return whether a Fetch is from a broker that replicates. Consumers have the replica id -1.
-
-    From version 15 on it is in a tag (KIP-903).
-    """
-    request = view.request
-    if request is None:
-        return False
-    state = sent(request, "replica_state", None)
-    replica_id: int = sent(request, "replica_id", -1) if state is None else state.replica_id
-    return replica_id >= 0
+    """Return whether a Fetch is from a broker that replicates."""
+    return view.request is not None and replica_id(view.request) >= 0

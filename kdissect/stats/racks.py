@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from kdissect.decoders.generated.values import sent
+from kdissect.engine.replica_ids import replica_id
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.state_table import Table
@@ -130,9 +131,7 @@ class Racks:
         if token is None or request is None:
             return
         if is_follower(view):
-            state = sent(request, "replica_state", None)
-            node = sent(request, "replica_id", -1) if state is None else state.replica_id
-            self._followers.put(token, (view.info.scope, node))
+            self._followers.put(token, (view.info.scope, replica_id(request)))
             return
         self._learn_client(view, sent(request, "rack_id", None))
         broker = view.info.broker_address

@@ -13,6 +13,7 @@ from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_t
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.topic_schemas import TopicSchemas
+from kdissect.engine.replica_ids import replica_id
 from kdissect.serdes.schemas import Schemas
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -132,8 +133,7 @@ class ValueFaults:
         asked = exchange.bodies()[0] if exchange.api_key == FETCH else None
         if asked is None:
             return True
-        state = getattr(asked.value, "replica_state", None)
-        if int(getattr(asked.value if state is None else state, "replica_id", -1)) >= 0:
+        if replica_id(asked.value) >= 0:
             return False
         place = row["topic"] or row["topic_id"], row["partition"]
         begins = (offset for *of, offset in self._fetched_from(exchange) if tuple(of) == place)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kdissect.engine.replica_ids import CONSUMER, replica_id
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.rules.guards import All, Below, Longer
@@ -10,7 +11,6 @@ from kdissect.rules.rule import BOTH_FRAMES, REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import NO_UPPER_BOUND, Versions
 
-_CONSUMER = -1  # KIP-903: the replica id of who is no replica
 _HEAD = 12  # offset and size before a message or batch: spec/001 "5.3.3 Old Message Format"
 
 
@@ -127,8 +127,7 @@ class RecordsWithoutHighWatermark(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield partitions with records and no error, where a consumer asked."""
         asked = body.other()
-        replica = getattr(asked, "replica_state", asked)  # a tag from v15 on, which consumers do not send
-        if asked is None or getattr(replica, "replica_id", _CONSUMER) != _CONSUMER:
+        if asked is None or replica_id(asked) != CONSUMER:
             return
         for _, partition, at in body.partitions("responses"):
             high = partition.high_watermark
