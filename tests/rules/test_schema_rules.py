@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +184,10 @@ def test_the_place_is_the_write_also_if_a_reader_was_first(
     talks = Valued("billing", 40001).read(0, [CUT]), Valued("shop", 40002, begins=5).write(0, [CUT])
     (found,) = checked(capfd, capture(tmp_path / "a.pcap", *talks), "--schemas", registry(tmp_path))
     assert (found["where"]["api"], found["who"]["client_id"]) == ("Produce", "shop")
+
+
+def test_without_schemas_nothing_that_reads_values_is_imported() -> None:
+    """Start-up: few runs of `check` and `why` have `--schemas`."""
+    script = "import sys; from kdissect.cli.findings import check_command, why_command; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert not [name for name in loaded.split() if name.startswith("kdissect.serdes")]
