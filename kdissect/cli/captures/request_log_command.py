@@ -7,17 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from kdissect.broker_loggers.client_properties import PropertiesError, Settings, settings_of
+from kdissect.broker_loggers.client_properties import Settings
 from kdissect.broker_loggers.cluster import LOGGER, WRITES_REQUESTS, BrokerLogger, Cluster, ClusterError
 from kdissect.broker_loggers.switch import Switch, switch_off, switch_on
-from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import OK, UNREADABLE, say
 from kdissect.cli.formats.row_table import Facts, RowTable
 from kdissect.cli.formats.titled_tables import add_tables, write_tables
+from kdissect.cli.options.client_config import client_settings, needs_client
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.live.live_options import time_span
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
-from kdissect.model import extras
 from kdissect.model.wording import plural
 
 _ACTIONS = ("on", "off", "status")
@@ -30,17 +30,8 @@ def run(arguments: Sequence[str]) -> int:
     if os.name != "posix":
         say("request-log needs Linux or macOS here; kafka-configs.sh has the entity type broker-loggers")
         return UNREADABLE
-    if not extras.are_installed("kafka", "javaproperties"):
-        say(f"request-log needs kafka-python: {extras.how_to_install('admin')}")
-        return UNREADABLE
-    try:
-        settings = settings_of(options.command_config) if options.command_config else {}
-    except PropertiesError as error:
-        say(str(error))
-        return USAGE
-    except OSError as error:
-        say(f"{options.command_config}: {error.strerror}")
-        return UNREADABLE
+    needs_client("request-log")
+    settings = client_settings(options.command_config)
     try:
         with Cluster(options.bootstrap, settings) as cluster:
             rows = _rows(cluster, options, settings)

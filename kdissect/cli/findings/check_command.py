@@ -15,19 +15,21 @@ from kdissect.cli.event_loop import read_blocks, read_events, read_shown
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
-from kdissect.cli.findings.report_files import FORMATS, HTML, PrintSchema, ReportFiles, render, report_option
+from kdissect.cli.findings.report_files import FORMATS, HTML, ReportFiles, render, report_option
 from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered
 from kdissect.cli.options.input_options import add_inputs, was_read
 from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
+from kdissect.cli.options.printed_schema import add_schema
 from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
 from kdissect.model.finding import Finding, Severity, Who
 from kdissect.report.baseline import Baseline
+from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
@@ -173,7 +175,7 @@ def _parser() -> ArgumentParser:
     report("--report", metavar="FORMAT=FILE", type=report_option, action="append", default=[], help=(
         "write another report to FILE, which is complete or absent (may be repeated)"
     ))  # fmt: skip
-    report("--schema", action=PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit")
+    add_schema(report, report_schema, "the JSON report")
     report("--statistics", action=BooleanOptionalAction, help="count the findings of each rule")
     report("--label", metavar="END=NAME", type=_label, action="append", default=[], help=(
         "call an end NAME: END is an address, a host, client or broker"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kdissect.broker_loggers.client_properties import PropertiesError, Settings, settings_of
-from kdissect.cli.diagnostics import ENDING_SIGNALS, FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
+from kdissect.cli.diagnostics import ENDING_SIGNALS, FINDINGS, NOTHING, OK, UNREADABLE, say
 from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.report_files import FORMATS, render
 from kdissect.cli.formats.row_table import RowTable
 from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
+from kdissect.cli.options.argument_types import as_argument
+from kdissect.cli.options.client_config import client_settings, needs_client
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.live.live_options import time_span
 from kdissect.cli.options.output_options import writing
+from kdissect.cli.options.printed_schema import add_schema
 from kdissect.cli.output import Output, UsageError
 from kdissect.conform.broker_report import (
     conform_json,
@@ -30,7 +32,6 @@ from kdissect.conform.broker_report import (
 from kdissect.conform.broker_run import BrokerRun, RunOverError
 from kdissect.conform.broker_suite import Wanted, judged, test_broker
 from kdissect.conform.version_tests import wanted_keys
-from kdissect.model import extras
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.finding import Severity
 from kdissect.schema.acceptance import resolve, taken_range
@@ -50,7 +51,9 @@ def run(arguments: Sequence[str]) -> int:
         apis = wanted_keys(options.apis) if options.apis else None
     except KeyError as error:
         parser.error(f"no API is named {error}")
-    settings = _settings(options)
+    if options.command_config:
+        needs_client("--command-config")
+    settings = client_settings(options.command_config)
     baseline = read_baseline(options)
     release = {key: taken_range(key, options.target) for key in api_keys()} if options.target else None
     wanted = Wanted(apis, release, options.destructive)
@@ -97,24 +100,6 @@ def _code(options: Namespace, found: BrokerRun, verdict: Verdict) -> int:
     return OK if found.exercised else NOTHING
 
 
-def _settings(options: Namespace) -> Settings:
-    """Return how to connect. Leaves with an exit code if that is not known."""
-    path = options.command_config
-    if path is None:
-        return {}
-    if not extras.are_installed("kafka", "javaproperties"):
-        say(f"--command-config needs kafka-python: {extras.how_to_install('admin')}")
-        raise SystemExit(UNREADABLE)
-    try:
-        return settings_of(path)
-    except PropertiesError as error:
-        say(str(error))
-        raise SystemExit(USAGE) from None
-    except OSError as error:
-        say(f"{path}: {error.strerror}")
-        raise SystemExit(UNREADABLE) from None
-
-
 def _write(options: Namespace, output: Output, found: BrokerRun, verdict: Verdict) -> None:
     is_whole = not (options.fields or options.table or options.sort or options.limit)
     style = options.format or "text"
@@ -145,15 +130,6 @@ def _write_rows(options: Namespace, output: Output, found: BrokerRun, verdict: V
     write_rows({table.name: table for table in tables}[options.table or "versions"], style, options, output)
 
 
-class _PrintSchema(Action):
-    """`--schema`: prints the JSON Schema and exits, with no broker named."""
-
-    def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        with Output() as output:
-            output.write(conform_schema().encode())
-        parser.exit()
-
-
 def _parser() -> ArgumentParser:
     parser = command_parser(
         "conform",
@@ -170,7 +146,8 @@ def _parser() -> ArgumentParser:
     add("--api", dest="apis", metavar="NAME", action="append", default=[], help=(
         "only this API (may be repeated)"
     ))  # fmt: skip
-    add("--target", metavar="RELEASE", type=_release, help="only versions that this Kafka release has")
+    release = as_argument(resolve)
+    add("--target", metavar="RELEASE", type=release, help="only versions that this Kafka release has")
     add("--destructive", action="store_true", help=(
         "also requests that may change the cluster, such as ACLs and those of controllers"
     ))  # fmt: skip
@@ -185,9 +162,7 @@ def _parser() -> ArgumentParser:
     add_baseline(verdict)
     report = parser.add_argument_group("the report").add_argument
     report("--capture", metavar="FILE", help="write the packets of the run to a pcapng file")
-    report(
-        "--schema", action=_PrintSchema, nargs=0, help="print the JSON Schema of the JSON report, and exit"
-    )
+    add_schema(report, conform_schema, "the JSON report")
     add_tables(parser, "versions", "statements", "findings", "software", text="text", reports=FORMATS)
     return parser
 
@@ -198,10 +173,3 @@ def _address(text: str) -> Endpoint:
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ArgumentTypeError(f"{text!r} is no HOST:PORT")
     return Endpoint(host, int(port))
-
-
-def _release(text: str) -> str:
-    try:
-        return resolve(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None

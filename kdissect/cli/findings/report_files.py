@@ -4,7 +4,7 @@ A file is opened before the captures are read: that it cannot be written is know
 """
 
 import os
-from argparse import Action, ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from types import TracebackType
@@ -13,7 +13,6 @@ from kdissect.api import Dissection
 from kdissect.cli.options.input_options import is_input
 from kdissect.cli.output import Output, OutputError
 from kdissect.model.cause import Diagnosis
-from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
 
 HTML = "html"
@@ -53,15 +52,6 @@ def report_option(text: str) -> tuple[str, str]:
     if not equals or not path:
         raise ArgumentTypeError(f"{text!r} is no FORMAT=FILE")
     return name, path
-
-
-class PrintSchema(Action):
-    """`--schema`: prints the JSON Schema of the JSON report and exits, with no capture named."""
-
-    def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        with Output() as output:
-            output.write(report_schema().encode())
-        parser.exit()
 
 
 class ReportFiles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -19,6 +19,7 @@ from kdissect.cli.options.exchange_selection import globs
 from kdissect.cli.options.filter_option import add_filter, filter_of, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
+from kdissect.cli.options.printed_schema import add_schema
 from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.output import Output
 from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
@@ -34,15 +35,6 @@ _WRITERS = {
 }
 FORMATS = tuple(_WRITERS)
 _ALL = 1_000
-
-
-class _PrintSchema(Action):
-    """`--schema`: prints the JSON Schema of the page and exits, with no capture named."""
-
-    def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        with Output() as output:
-            output.write(causes_schema().encode())
-        parser.exit()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -100,7 +92,7 @@ def _parser() -> ArgumentParser:
     report("--all", action="store_true", help=f"all causes (default: the first {CAUSES_SHOWN})")
     report("--format", choices=FORMATS, help="default: what -o FILE ends with, else text")
     report("--json", dest="format", action="store_const", const="json", help="short for --format json")
-    report("--schema", action=_PrintSchema, nargs=0, help="print the JSON Schema of the page, and exit")
+    add_schema(report, causes_schema, "the page")
     parser.set_defaults(formats=FORMATS)
     add_output(report)
     return parser
