@@ -8,7 +8,7 @@ from typing import Any
 
 from kdissect.conform.broker_run import BrokerRun
 from kdissect.model.finding import Severity
-from kdissect.model.wording import plural
+from kdissect.model.wording import aligned, plural, runs_text
 from kdissect.report.json import report_row
 from kdissect.report.json_pages import json_page, schema_beside, versioned
 from kdissect.report.printable import printable
@@ -113,7 +113,8 @@ def _lines(run: BrokerRun, verdict: Verdict) -> Iterator[str]:
     if run.unknown:
         yield f"API keys that kdissect does not know: {', '.join(map(str, sorted(run.unknown)))}"
     yield ""
-    yield from _table(("api", "key", "versions", "exercised", "requests", "failures"), _api_cells(versions))
+    head = ["api", "key", "versions", "exercised", "requests", "failures"]
+    yield from aligned([head, *_api_cells(versions)])
     yield ""
     reasons = _reasons(versions)
     if reasons:
@@ -122,7 +123,7 @@ def _lines(run: BrokerRun, verdict: Verdict) -> Iterator[str]:
         yield ""
     rows = statement_rows(run)
     cells = [[row["code"], row["name"], row["level"], row["result"], *_counts(row)] for row in rows]
-    yield from _table(("statement", "name", "level", "result", "passed", "failed"), cells)
+    yield from aligned([["statement", "name", "level", "result", "passed", "failed"], *cells])
     yield ""
     for name, why in run.skipped.items():
         yield f"not tested to its end: {name}: {printable(why)}"
@@ -143,23 +144,12 @@ def _api_cells(versions: Sequence[Row]) -> list[list[str]]:
         by_api.setdefault(row["key"], []).append(row)
     return [
         [
-            rows[0]["api"], str(key), _span([row["version"] for row in rows]),
-            _span([row["version"] for row in rows if row["exercised"]]),
+            rows[0]["api"], str(key), runs_text([row["version"] for row in rows]),
+            runs_text([row["version"] for row in rows if row["exercised"]]),
             str(sum(row["requests"] for row in rows)), str(sum(row["failures"] for row in rows) or ""),
         ]
         for key, rows in by_api.items()
     ]  # fmt: skip
-
-
-def _span(numbers: Sequence[int]) -> str:
-    """`0-3, 5`."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
 def _reasons(versions: Sequence[Row]) -> list[tuple[str, str]]:
@@ -168,10 +158,4 @@ def _reasons(versions: Sequence[Row]) -> list[tuple[str, str]]:
     for row in versions:
         if row["why_not"]:
             by_reason.setdefault((row["api"], row["why_not"]), []).append(row["version"])
-    return [(f"{api} v{_span(numbers)}", why) for (api, why), numbers in by_reason.items()]
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for row in (head, *rows):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    return [(f"{api} v{runs_text(numbers)}", why) for (api, why), numbers in by_reason.items()]

@@ -1,7 +1,10 @@
-"""Words in messages: counts with their nouns, and names of files, which need not be UTF-8."""
+"""Words in messages: counts with their nouns, runs of numbers, aligned cells, and names of files, which need
+not be UTF-8.
+"""
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def plural(count: int, noun: str, many: str = "", spec: str = "") -> str:
@@ -10,6 +13,29 @@ def plural(count: int, noun: str, many: str = "", spec: str = "") -> str:
     `many` is the plural unless it is `noun` with an s; `spec` formats the number (`,` for thousands).
     """
     return f"{count:{spec}} {noun if count == 1 else many or noun + 's'}"
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and last of numbers that follow each other: `12, 13, 14, 20` are 12 to 14 and 20."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found
+
+
+def runs_text(numbers: Iterable[int], to: str = "-") -> str:
+    """`12-14, 20`: numbers that follow each other as one."""
+    return ", ".join(str(first) if first == last else f"{first}{to}{last}" for first, last in runs(numbers))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each row, in columns as wide as their longest cell. Rows have equal lengths."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def path_text(path: str) -> str:

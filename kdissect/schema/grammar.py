@@ -9,6 +9,7 @@
 flexible version ends each struct with `_tagged_fields`.
 """
 
+from kdissect.model.wording import aligned
 from kdissect.schema import protocol_messages, releases
 from kdissect.schema.protocol_messages import (
     is_never_compact,
@@ -27,7 +28,7 @@ _VERSION_TABLE = ("VERSION", "SINCE", "REQUEST HEADER", "RESPONSE HEADER", "STAT
 
 def overview() -> str:
     """Return a table of all APIs: key, name, versions, flexible versions, first release, removed versions."""
-    return _table([_OVERVIEW, *(_overview_row(api) for api in protocol_messages.all_apis())])
+    return "\n".join(aligned([_OVERVIEW, *(_overview_row(api) for api in protocol_messages.all_apis())]))
 
 
 def api_overview(api: Api) -> str:
@@ -38,7 +39,8 @@ def api_overview(api: Api) -> str:
     former = f", formerly {history.former_name}" if history and history.former_name else ""
     rows = [_VERSION_TABLE, *(_version_row(api, version) for version in _span(api.versions))]
     title = f"{api.name} (API key {api.key}{former})"
-    return f"{title}\n\n{_table(rows)}\n\n{protocol_messages.api_source(api.key).rstrip()}"
+    table = "\n".join(aligned(rows))
+    return f"{title}\n\n{table}\n\n{protocol_messages.api_source(api.key).rstrip()}"
 
 
 def grammar(message: Message, version: int) -> str:
@@ -145,10 +147,3 @@ def _state(history: releases.ApiHistory | None, version: int) -> str:
 
 def _span(versions: Versions) -> range:
     return range(versions.first, versions.last + 1)
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kdissect.model.wording import plural
+from kdissect.model.wording import plural, runs_text
 from kdissect.report.cells import Cell, TableColumn, name_column, number_column, software_column, text_column
 from kdissect.report.printable import printable
 from kdissect.report.quantities import duration
@@ -98,17 +98,6 @@ def problem_columns() -> list[TableColumn]:
         name_column("client id", "client_id", rank=1),
         TableColumn("broker", lambda row: Cell(row["broker"]), 15),
         TableColumn("reason", lambda row: Cell(row["reason"], "odd" if row["kafka"] else "")),
-        TableColumn("packets", lambda row: Cell(_ranges(row["packets"])), rank=1),
+        TableColumn("packets", lambda row: Cell(runs_text(row["packets"])), rank=1),
         text_column("", "sentence"),
     ]
-
-
-def _ranges(numbers: list[int]) -> str:
-    """`12-14, 20`: numbers that follow each other as one."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

@@ -4,13 +4,12 @@ Strictly: to the last byte, with tags that the version has, each once. Of readin
 have the fewest nulls: zeros and small numbers fit as nulls and as sections with tags of no bytes.
 """
 
-from collections.abc import Iterator
-
 from kdissect.decoders.body_schemas import known_body
 from kdissect.decoders.generated.compiled import fits
 from kdissect.decoders.headers import request_header_version, response_header_version
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
+from kdissect.model.wording import runs_text
 from kdissect.rules.bodies.tags import is_unknown
 from kdissect.rules.views import pieces
 from kdissect.schema import protocol_messages
@@ -77,19 +76,7 @@ def other_versions(data: bytes, api_key: int, version: int, is_response: bool) -
 
 def in_words(versions: list[int]) -> str:
     """`3`, `3 to 7`, `0, 3 to 7`."""
-    return ", ".join(
-        str(first) if first == last else f"{first} to {last}" for first, last in _ranges(versions)
-    )
-
-
-def _ranges(versions: list[int]) -> Iterator[tuple[int, int]]:
-    first = last = versions[0]
-    for version in versions[1:]:
-        if version > last + 1:
-            yield first, last
-            first = version
-        last = version
-    yield first, last
+    return runs_text(versions, " to ")
 
 
 def _body_at(data: bytes, api_key: int, version: int, is_response: bool) -> int | None:
