@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Sequence
 
 from kdissect.decoders.compression.compress import compress
-from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.checksum import crc32c
+from kdissect.decoders.records.varint import encode_varint
 
 Pairs = Sequence[tuple[bytes | None, bytes | None]]
 """Keys and values."""
@@ -60,17 +60,13 @@ def with_wrong_checksum(made: bytes) -> bytes:
 
 def _record(index: int, key: bytes | None, value: bytes | None) -> bytes:
     # attributes, timestamp delta, offset delta, key, value, one header (spec/001 "5.3.2 Record")
-    header = _varint(1) + _varbytes(b"from") + _varbytes(b"kdissect")
-    body = b"\0" + _varint(0) + _varint(index) + _varbytes(key) + _varbytes(value) + header
-    return _varint(len(body)) + body
+    header = encode_varint(1) + _varbytes(b"from") + _varbytes(b"kdissect")
+    body = b"\0" + encode_varint(0) + encode_varint(index) + _varbytes(key) + _varbytes(value) + header
+    return encode_varint(len(body)) + body
 
 
 def _varbytes(data: bytes | None) -> bytes:
-    return _varint(-1) if data is None else _varint(len(data)) + data
-
-
-def _varint(number: int) -> bytes:
-    return encode_uvarint(number * 2 if number >= 0 else -number * 2 - 1)
+    return encode_varint(-1) if data is None else encode_varint(len(data)) + data
 
 
 def _with_length(data: bytes | None) -> bytes:

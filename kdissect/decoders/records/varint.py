@@ -1,5 +1,6 @@
 """Zigzag varints of records (spec/001 "5.3.2.1 Record Header"): signed, unlike the lengths of messages."""
 
+from kdissect.decoders.cursor import encode_uvarint
 from kdissect.model.wording import plural
 
 # 32 bits take at most 5 bytes, 64 bits 10 (org.apache.kafka.common.utils.internals.ByteUtils).
@@ -35,3 +36,8 @@ def varint(data: bytes, at: int, end: int, most: int = MAX_VARINT) -> tuple[int,
             return (value >> 1) ^ -(value & 1), place + 1
         shift += 7
     raise ValueError(f"varint does not fit {32 if most == MAX_VARINT else 64} bits")
+
+
+def encode_varint(value: int) -> bytes:
+    """Return the zigzag varint of a number of at most 64 bits."""
+    return encode_uvarint((value << 1) ^ (value >> 63))

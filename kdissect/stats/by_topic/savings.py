@@ -13,10 +13,9 @@ from typing import Any
 import zstandard
 
 from kdissect.decoders.compression.compress import compress
-from kdissect.decoders.cursor import encode_uvarint
 from kdissect.decoders.records.batch_layout import CURRENT_MAGIC, HEADER_V2
 from kdissect.decoders.records.reader import decompressed
-from kdissect.decoders.records.varint import MAX_VARLONG, record_bounds, varint
+from kdissect.decoders.records.varint import MAX_VARLONG, encode_varint, record_bounds, varint
 from kdissect.engine.records.record_sets import record_sets
 from kdissect.history import api_keys as apis
 from kdissect.history.state_table import Table
@@ -254,9 +253,5 @@ def _rows(content: bytes, base_timestamp: int) -> Iterator[tuple[int, int, bytes
 
 
 def _record(attributes: int, elapsed: int, offset: int, tail: bytes) -> bytes:
-    body = bytes((attributes,)) + _zigzag(elapsed) + _zigzag(offset) + tail
-    return _zigzag(len(body)) + body
-
-
-def _zigzag(value: int) -> bytes:
-    return encode_uvarint((value << 1) ^ (value >> 63))
+    body = bytes((attributes,)) + encode_varint(elapsed) + encode_varint(offset) + tail
+    return encode_varint(len(body)) + body
