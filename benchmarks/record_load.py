@@ -1,4 +1,4 @@
-"""`kdissect record` beside dumpcap, while another process keeps each core busy.
+"""`kdissect record` next to dumpcap, while another process keeps each core busy.
 
     python benchmarks/generate.py --size 130MB --profile small --versions new --codec none -o small.pcap
     python benchmarks/record_load.py small.pcap --rate 20000 --seconds 600

@@ -43,7 +43,7 @@ Acl = tuple[str, str, str, str]
 
 
 class Step(NamedTuple):
-    """A run of a driver. With `until` it is told to stop after that many events of the kind."""
+    """A run of a driver. With `until` it stops after this number of events of a kind."""
 
     driver: Driver
     action: str

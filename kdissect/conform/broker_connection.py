@@ -190,9 +190,8 @@ class Connection:
         """
         message = protocol_messages.request_message(api_key)
         assert message is not None
-        header = _header(api_key, version, self._requests, client_id, tags or {})
-        frame = header + encode(message, version, body)
-        return self.send(struct.pack(">i", len(frame)) + frame, api_key, version, waits=waits)
+        header = request_header(api_key, version, self._requests, client_id, tags or {})
+        return self.send(framed(header + encode(message, version, body)), api_key, version, waits=waits)
 
     def send(self, data: bytes, api_key: int, version: int, *, waits: bool = True) -> Response:
         """Send a request as bytes, size included. Its correlation id has to be the number of the request."""
@@ -267,9 +266,15 @@ class Connection:
         return data[:count]
 
 
-def _header(
+def framed(content: bytes) -> bytes:
+    """Return a frame: its size, then its content."""
+    return struct.pack(">i", len(content)) + content
+
+
+def request_header(
     api_key: int, version: int, correlation_id: int, client_id: str | None, tags: Mapping[int, bytes]
 ) -> bytes:
+    """Return the header of a request, with tagged fields if the version has them."""
     values = {
         "request_api_key": api_key,
         "request_api_version": version,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from kdissect.conform.broker_connection import Outcome, Response
+from kdissect.conform.broker_connection import Outcome, Response, framed, request_header
 from kdissect.conform.broker_run import (
     METADATA,
     NONE,
@@ -212,10 +212,10 @@ def records(run: BrokerRun) -> None:
 
 
 def _round_trip(run: BrokerRun, made: bytes, pairs: Pairs, produce: int, fetched: int) -> None:
-    stored, told = _send(run, made, produce)
-    if not run.errs("CNF020", stored, told.error_code, NONE):
+    stored, partition = _send(run, made, produce)
+    if not run.errs("CNF020", stored, partition.error_code, NONE):
         return
-    base = told.base_offset
+    base = partition.base_offset
     response = run.until(
         lambda: _fetched(run, base, fetched)[0],
         lambda body: bool(_found(entry(body, "responses", "partitions"), base)),
@@ -236,8 +236,8 @@ def _bytes(data: bytes | memoryview | None) -> bytes | None:
 
 def offsets_of_log(run: BrokerRun) -> None:
     """List offsets, fetch after the end, and produce a damaged batch."""
-    _, told = _send(run, batch([(b"k", b"v")], run.subject.time_ms))
-    end = told.base_offset + 1
+    _, partition = _send(run, batch([(b"k", b"v")], run.subject.time_ms))
+    end = partition.base_offset + 1
     for version in run.versions("ListOffsets"):
         for time, wanted in ((_EARLIEST, 0), (_LATEST, end)):
             topic = {"name": run.subject.topic, "partitions": [{"partition_index": 0, "timestamp": time}]}
@@ -252,8 +252,8 @@ def offsets_of_log(run: BrokerRun) -> None:
     response, partition = _fetched(run, end + 1_000)
     run.errs("CNF022", response, partition.error_code, OUT_OF_RANGE)
     damaged = with_wrong_checksum(batch([(b"k", b"v")], run.subject.time_ms))
-    response, told = _send(run, damaged)
-    run.errs("CNF023", response, told.error_code, CORRUPT)
+    response, partition = _send(run, damaged)
+    run.errs("CNF023", response, partition.error_code, CORRUPT)
 
 
 def idempotence(run: BrokerRun) -> None:
@@ -268,18 +268,18 @@ def idempotence(run: BrokerRun) -> None:
     def numbered(sequence: int) -> bytes:
         return batch(pairs, run.subject.time_ms, producer=producer, sequence=sequence)
 
-    response, told = _send(run, numbered(0))
-    if not run.errs("CNF020", response, told.error_code, NONE):
+    response, partition = _send(run, numbered(0))
+    if not run.errs("CNF020", response, partition.error_code, NONE):
         return
     again, repeated = _send(run, numbered(0))
-    is_same = not repeated.error_code and repeated.base_offset == told.base_offset
+    is_same = not repeated.error_code and repeated.base_offset == partition.base_offset
     run.observe(
         "CNF024", again, passed=is_same or repeated.error_code == _DUPLICATE,
-        expected=f"offset {told.base_offset} again, or DUPLICATE_SEQUENCE_NUMBER",
+        expected=f"offset {partition.base_offset} again, or DUPLICATE_SEQUENCE_NUMBER",
         seen=f"offset {repeated.base_offset}, error code {repeated.error_code}",
     )  # fmt: skip
-    response, told = _send(run, numbered(10))
-    run.errs("CNF025", response, told.error_code, _SEQUENCE_GAP)
+    response, partition = _send(run, numbered(10))
+    run.errs("CNF025", response, partition.error_code, _SEQUENCE_GAP)
 
 
 def unknown_topics(run: BrokerRun) -> None:
@@ -297,8 +297,8 @@ def unknown_topics(run: BrokerRun) -> None:
             _unknown(run, response, "Fetch", partition.error_code)
         for version in run.versions("Produce"):
             if version >= _BATCHES:
-                response, told = _send(run, batch([(b"k", b"v")], known.time_ms), version)
-                _unknown(run, response, "Produce", told.error_code)
+                response, partition = _send(run, batch([(b"k", b"v")], known.time_ms), version)
+                _unknown(run, response, "Produce", partition.error_code)
     finally:
         run.subject = known
 
@@ -351,13 +351,13 @@ def _committed_offset(run: BrokerRun, commit: int, fetched: int) -> None:
         return  # version 0 stores offsets in ZooKeeper, and there may be none
     if not run.errs("CNF030", stored, code, NONE):
         return
-    response, told = _fetch_offset(run, group, topic, fetched, to)
+    response, kept = _fetch_offset(run, group, topic, fetched, to)
     # Apache Kafka has no place for metadata in ZooKeeper, where version 0 stores the offset.
-    is_same = told.committed_offset == 7 and (told.metadata == "kdissect" or commit == 0)
+    is_same = kept.committed_offset == 7 and (kept.metadata == "kdissect" or commit == 0)
     run.observe(
         "CNF030", response, passed=is_same,
         expected=f"offset 7 with metadata, as OffsetCommit v{commit} stored it",
-        seen=f"offset {told.committed_offset}, metadata of {plural(len(told.metadata or ''), 'character')}",
+        seen=f"offset {kept.committed_offset}, metadata of {plural(len(kept.metadata or ''), 'character')}",
     )  # fmt: skip
 
 
@@ -508,14 +508,14 @@ def _transaction(
         [(b"k", b"1"), (b"k", b"2")], run.subject.time_ms, producer=producer, sequence=sequence,
         is_transactional=True,
     )  # fmt: skip
-    stored, told = _send(run, made, _capped(run, "Produce", _V1_PRODUCE), name)
-    if told.error_code:
-        raise NoResponseError(stored, f"Produce in a transaction has error code {told.error_code}")
+    stored, partition = _send(run, made, _capped(run, "Produce", _V1_PRODUCE), name)
+    if partition.error_code:
+        raise NoResponseError(stored, f"Produce in a transaction has error code {partition.error_code}")
     end = _txn(name, producer) | {"committed": commits}
     ended = run.call("EndTxn", end, _capped(run, "EndTxn", _V1_END), to)
     if ended.body.error_code:
         raise NoResponseError(ended, f"EndTxn has error code {ended.body.error_code}")
-    return int(told.base_offset)
+    return int(partition.base_offset)
 
 
 def refusals(run: BrokerRun) -> None:
@@ -555,8 +555,7 @@ def _refused(run: BrokerRun, code: str, frame: Callable[[int], bytes], key: int,
 
 def _unknown_frame(key: int, version: int) -> Callable[[int], bytes]:
     def frame(number: int) -> bytes:
-        content = struct.pack(">hhih", key, version, number, -1) + b"\0" + bytes(8)
-        return struct.pack(">i", len(content)) + content
+        return framed(struct.pack(">hhih", key, version, number, -1) + b"\0" + bytes(8))
 
     return frame
 
@@ -573,9 +572,7 @@ def _short_frame(run: BrokerRun) -> Callable[[int], bytes]:
     body = encode(message, version, {"topics": [{"name": name}]})[: len(name) // 2]
 
     def frame(number: int) -> bytes:
-        tags = b"\0" if message.is_flexible(version) else b""
-        content = struct.pack(">hhih", METADATA, version, number, -1) + tags + body
-        return struct.pack(">i", len(content)) + content
+        return framed(request_header(METADATA, version, number, None, {}) + body)
 
     return frame
 

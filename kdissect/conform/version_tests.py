@@ -42,12 +42,12 @@ def discover(run: BrokerRun) -> None:
             "CNF005", refused, passed=False, expected="version 0 with error code 35",
             seen="a response that is not version 0 with error code 35" if is_other else refused.text,
         )  # fmt: skip
-    told = run.ask(API_VERSIONS, 0, {})
-    if not told.is_answered:
-        run.observe("CNF001", told, passed=False, expected="a response", seen=told.text)
+    answer = run.ask(API_VERSIONS, 0, {})
+    if not answer.is_answered:
+        run.observe("CNF001", answer, passed=False, expected="a response", seen=answer.text)
         return
     known = protocol_messages.api_keys()
-    for row in told.body.api_keys:
+    for row in answer.body.api_keys:
         api = protocol_messages.api(row.api_key) if row.api_key in known else None
         if api is None:
             run.unknown.append(row.api_key)
@@ -55,11 +55,11 @@ def discover(run: BrokerRun) -> None:
         low, high = max(row.min_version, api.versions.first), min(row.max_version, api.versions.last)
         if low <= high:
             run.advertised[row.api_key] = (low, high)
-    _compare_versions(run, told)
+    _compare_versions(run, answer)
 
 
-def _compare_versions(run: BrokerRun, told: Response) -> None:
-    wanted = _ranges(told)
+def _compare_versions(run: BrokerRun, answer: Response) -> None:
+    wanted = _ranges(answer)
     for version in run.versions("ApiVersions"):
         kind = REQUESTS["ApiVersions"]
         assert kind.body is not None
