@@ -59,7 +59,9 @@ def luhn(body: str) -> str:
 
 
 def card(dice: Dice) -> str:
-    return luhn(fill(dice, dice.choice(("4##############", "51#############", "5555###########", "37############"))))
+    return luhn(
+        fill(dice, dice.choice(("4##############", "51#############", "5555###########", "37############")))
+    )
 
 
 def weighed(digits: str, weights: tuple[int, ...]) -> int:
@@ -81,8 +83,19 @@ def pps(dice: Dice, _born: date) -> str:
 
 def aadhaar(dice: Dice, _born: date) -> str:
     """Verhoeff: the dihedral group of ten, and the powers of a permutation."""
-    multiply = [[(i + j) % 5 if i < 5 > j else (i + j) % 5 + 5 if i < 5 else (i - j) % 5 + 5 if j < 5 else (i - j) % 5
-                 for j in range(10)] for i in range(10)]
+    multiply = [
+        [
+            (i + j) % 5
+            if i < 5 > j
+            else (i + j) % 5 + 5
+            if i < 5
+            else (i - j) % 5 + 5
+            if j < 5
+            else (i - j) % 5
+            for j in range(10)
+        ]
+        for i in range(10)
+    ]
     permute = [list(range(10))]
     for _ in range(7):
         permute.append([permute[-1][one] for one in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)])
@@ -115,7 +128,11 @@ def south_african(dice: Dice, born: date) -> str:
 
 
 def cnp(dice: Dice, born: date) -> str:
-    digits = dice.choice("12" if born.year < 2000 else "56") + born.strftime("%y%m%d") + f"{dice.randint(1, 46):02}"
+    digits = (
+        dice.choice("12" if born.year < 2000 else "56")
+        + born.strftime("%y%m%d")
+        + f"{dice.randint(1, 46):02}"
+    )
     digits += f"{dice.randint(1, 999):03}"
     check = weighed(digits, (2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9)) % 11
     return digits + str(1 if check == 10 else check)
@@ -225,11 +242,15 @@ KINDS = {"given": "name", "family": "name", "full": "name", "birth": "birth_date
 def public_address(dice: Dice) -> str:
     if dice.random() < 0.15:
         return f"2a02:{dice.randrange(16**4):x}:{dice.randrange(16**4):x}::{dice.randrange(1, 16**4):x}"
-    return f"{dice.choice((5, 41, 77, 91, 109, 122, 133, 185, 211))}." + ".".join(str(dice.randint(1, 254)) for _ in range(3))
+    return f"{dice.choice((5, 41, 77, 91, 109, 122, 133, 185, 211))}." + ".".join(
+        str(dice.randint(1, 254)) for _ in range(3)
+    )
 
 
 def secret(dice: Dice) -> str:
-    return "".join(dice.choice(string.ascii_letters + string.digits + "!-_") for _ in range(dice.randint(12, 32)))
+    return "".join(
+        dice.choice(string.ascii_letters + string.digits + "!-_") for _ in range(dice.randint(12, 32))
+    )
 
 
 class Person:
@@ -261,7 +282,10 @@ class Person:
             case "email":
                 return self.email
             case "phone":
-                return fill(dice, dice.choice(country.phones if plain or dice.random() < 0.5 else country.local_phones))
+                return fill(
+                    dice,
+                    dice.choice(country.phones if plain or dice.random() < 0.5 else country.local_phones),
+                )
             case "birth":
                 return self.born.strftime(dice.choice(country.dates))
             case "street":
@@ -270,7 +294,11 @@ class Person:
                 return country.national[name](dice, self.born)
             case "iban":
                 text = iban(dice, country.bban)
-                return text if dice.random() < 0.7 else " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+                return (
+                    text
+                    if dice.random() < 0.7
+                    else " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+                )
             case "card":
                 return card(dice)
             case "ip":

@@ -67,7 +67,9 @@ Made = tuple[bytes, Counter[str], Counter[str]]
 
 
 def dumped(value: Any, dice: Dice) -> bytes:
-    return json.dumps(value, ensure_ascii=dice.random() < 0.3, separators=(",", ":") if dice.random() < 0.7 else None).encode()
+    return json.dumps(
+        value, ensure_ascii=dice.random() < 0.3, separators=(",", ":") if dice.random() < 0.7 else None
+    ).encode()
 
 
 def nested(person: Person, dice: Dice) -> Made:
@@ -108,10 +110,27 @@ def change(person: Person, dice: Dice) -> Made:
         before, truth = dict(row), truth + truth
     source = {"version": "2.7.0.Final", "connector": "postgresql", "name": "crm", "ts_ms": epoch(dice), "db": "crm", "schema": "public",
               "table": "customers", "txId": dice.randrange(10**7), "lsn": dice.randrange(10**10), "xmin": None}  # fmt: skip
-    event: dict[str, Any] = {"before": before, "after": row, "source": source, "op": "u" if before else "c", "ts_ms": epoch(dice), "transaction": None}
+    event: dict[str, Any] = {
+        "before": before,
+        "after": row,
+        "source": source,
+        "op": "u" if before else "c",
+        "ts_ms": epoch(dice),
+        "transaction": None,
+    }
     if dice.random() < 0.3:
-        columns = [{"type": "int64" if isinstance(value, int) else "string", "optional": True, "field": key} for key, value in row.items()]
-        event = {"schema": {"type": "struct", "fields": [{"type": "struct", "fields": columns, "field": "after"}], "name": "crm.customers.Envelope"}, "payload": event}
+        columns = [
+            {"type": "int64" if isinstance(value, int) else "string", "optional": True, "field": key}
+            for key, value in row.items()
+        ]
+        event = {
+            "schema": {
+                "type": "struct",
+                "fields": [{"type": "struct", "fields": columns, "field": "after"}],
+                "name": "crm.customers.Envelope",
+            },
+            "payload": event,
+        }
     return dumped(event, dice), truth, Counter()
 
 
@@ -119,7 +138,13 @@ def outbox(person: Person, dice: Dice) -> Made:
     """JSON as a text in a field of JSON."""
     fields = person.fields()
     inside = json.dumps({camel(one.name): one.value for one in fields}, ensure_ascii=False)
-    row = {"id": identity(dice), "aggregatetype": "customer", "aggregateid": str(dice.randrange(10**6)), "type": "CustomerMoved", "payload": inside}
+    row = {
+        "id": identity(dice),
+        "aggregatetype": "customer",
+        "aggregateid": str(dice.randrange(10**6)),
+        "type": "CustomerMoved",
+        "payload": inside,
+    }
     return dumped(row, dice), kinds(fields), Counter()
 
 
@@ -127,16 +152,36 @@ def avro_json(person: Person, dice: Dice) -> Made:
     """Avro's JSON encoding: values of unions are objects with the name of the type."""
     fields = person.fields()
     row: dict[str, Any] = {camel(one.name): {"string": one.value} for one in fields}
-    return dumped({"id": {"long": dice.randrange(10**9)}, **row, "createdAt": {"long": epoch(dice)}, "note": None}, dice), kinds(fields), Counter()
+    return (
+        dumped(
+            {"id": {"long": dice.randrange(10**9)}, **row, "createdAt": {"long": epoch(dice)}, "note": None},
+            dice,
+        ),
+        kinds(fields),
+        Counter(),
+    )
 
 
 def attributes(person: Person, dice: Dice) -> Made:
     """Lists of names and values, as forms and identity servers have them."""
     fields = person.fields()
-    key, value = dice.choice((("name", "value"), ("key", "value"), ("field", "answer"), ("attribute", "values")))
+    key, value = dice.choice(
+        (("name", "value"), ("key", "value"), ("field", "answer"), ("attribute", "values"))
+    )
     listed = [{key: one.name, value: [one.value] if value == "values" else one.value} for one in fields]
     listed.append({key: "newsletter", value: ["true"] if value == "values" else "true"})
-    return dumped({"formId": identity(dice), "submittedAt": moment(dice), dice.choice(("attributes", "fields", "answers")): listed}, dice), kinds(fields), Counter()
+    return (
+        dumped(
+            {
+                "formId": identity(dice),
+                "submittedAt": moment(dice),
+                dice.choice(("attributes", "fields", "answers")): listed,
+            },
+            dice,
+        ),
+        kinds(fields),
+        Counter(),
+    )
 
 
 def patient(person: Person, dice: Dice) -> Made:
@@ -147,7 +192,11 @@ def patient(person: Person, dice: Dice) -> Made:
                 "telecom": [{"system": "phone", "value": phone, "use": "mobile"}, {"system": "email", "value": person.email}],
                 "gender": "female", "birthDate": person.born.isoformat(),
                 "address": [{"use": "home", "line": [street.value], "city": "Tampere", "postalCode": fill(dice, "#####"), "country": "FI"}]}  # fmt: skip
-    return dumped(resource, dice), Counter(name=2, phone=1, email=1, birth_date=1, address=1), Counter(address=2)
+    return (
+        dumped(resource, dice),
+        Counter(name=2, phone=1, email=1, birth_date=1, address=1),
+        Counter(address=2),
+    )
 
 
 def csv_lines(person: Person, dice: Dice) -> Made:
@@ -155,7 +204,10 @@ def csv_lines(person: Person, dice: Dice) -> Made:
     fields, comma = person.fields(), dice.choice(",;\t|")
     quoted = dice.random() < 0.4
     values = [f'"{one.value}"' if quoted or comma in one.value else one.value for one in fields]
-    lines = [comma.join(["id", *(one.name for one in fields), "created"]), comma.join([str(dice.randrange(10**6)), *values, moment(dice)])]
+    lines = [
+        comma.join(["id", *(one.name for one in fields), "created"]),
+        comma.join([str(dice.randrange(10**6)), *values, moment(dice)]),
+    ]
     return "\n".join(lines).encode(), kinds(fields), Counter()
 
 
@@ -173,8 +225,17 @@ def to_string(person: Person, dice: Dice) -> Made:
 def key_values(person: Person, dice: Dice) -> Made:
     """Structured logs: key=value with quotes where there are blanks."""
     fields = person.fields()
-    text = " ".join(f'{snake(one.name)}="{one.value}"' if " " in one.value or dice.random() < 0.3 else f"{snake(one.name)}={one.value}" for one in fields)
-    return f"ts={moment(dice)} level=info logger=signup.flow trace={fill(dice, '################')} {text} status=ok duration=0.{fill(dice, '###')}".encode(), kinds(fields), Counter()
+    text = " ".join(
+        f'{snake(one.name)}="{one.value}"'
+        if " " in one.value or dice.random() < 0.3
+        else f"{snake(one.name)}={one.value}"
+        for one in fields
+    )
+    return (
+        f"ts={moment(dice)} level=info logger=signup.flow trace={fill(dice, '################')} {text} status=ok duration=0.{fill(dice, '###')}".encode(),
+        kinds(fields),
+        Counter(),
+    )
 
 
 def access_log(person: Person, dice: Dice) -> Made:
@@ -191,10 +252,22 @@ def elements(person: Person, dice: Dice) -> Made:
     fields, space = person.fields(), dice.choice(("", "ns2:", "c:"))
     named = [(camel(one.name), one.value) for one in fields]
     if dice.random() < 0.5:
-        inner = f"<{space}customer id=\"{dice.randrange(10**6)}\" " + " ".join(f"{name}={quoteattr(value)}" for name, value in named) + "/>"
+        inner = (
+            f'<{space}customer id="{dice.randrange(10**6)}" '
+            + " ".join(f"{name}={quoteattr(value)}" for name, value in named)
+            + "/>"
+        )
     else:
-        inner = f"<{space}customer>" + "".join(f"<{space}{name}>{escape(value)}</{space}{name}>" for name, value in named) + f"</{space}customer>"
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<{space}message sent="{moment(dice)}">{inner}</{space}message>'.encode(), kinds(fields), Counter()
+        inner = (
+            f"<{space}customer>"
+            + "".join(f"<{space}{name}>{escape(value)}</{space}{name}>" for name, value in named)
+            + f"</{space}customer>"
+        )
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<{space}message sent="{moment(dice)}">{inner}</{space}message>'.encode(),
+        kinds(fields),
+        Counter(),
+    )
 
 
 def credit_transfer(person: Person, dice: Dice) -> Made:
@@ -210,15 +283,23 @@ def credit_transfer(person: Person, dice: Dice) -> Made:
 def form(person: Person, dice: Dice) -> Made:
     """What a browser posts."""
     fields = person.fields()
-    pairs = [("csrf", fill(dice, "########")), *((snake(one.name), one.value) for one in fields), ("submit", "1")]
-    return "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs).encode(), kinds(fields), Counter()
+    pairs = [
+        ("csrf", fill(dice, "########")),
+        *((snake(one.name), one.value) for one in fields),
+        ("submit", "1"),
+    ]
+    return (
+        "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs).encode(),
+        kinds(fields),
+        Counter(),
+    )
 
 
 def card_of_contact(person: Person, dice: Dice) -> Made:
     """A vCard."""
     phone = person.value_of("phone", "", plain=True)
     text = f"BEGIN:VCARD\nVERSION:4.0\nFN:{person.given} {person.family}\nN:{person.family};{person.given};;;\nEMAIL;TYPE=work:{person.email}\nTEL;TYPE=cell:{phone}\nBDAY:{person.born:%Y%m%d}\nREV:20260101T101112Z\nEND:VCARD"
-    return text.encode(), Counter(name=1, email=1, phone=1, birth_date=1), Counter(name=1)
+    return text.encode(), Counter(name=1, email=1, phone=1, birth_date=1), Counter(name=2)
 
 
 def sentence(person: Person, dice: Dice) -> Made:
@@ -241,14 +322,22 @@ def sentence(person: Person, dice: Dice) -> Made:
         (f"jdbc:postgresql://app:{token}@db-1.internal:5432/crm is not reachable", "credential"),
         (f"export DB_PASSWORD={token}", "credential"),
     ))  # fmt: skip
-    value = text.encode() if dice.random() < 0.5 else dumped({"ticket": dice.randrange(10**6), "lang": "en", "body": text}, dice)
+    value = (
+        text.encode()
+        if dice.random() < 0.5
+        else dumped({"ticket": dice.randrange(10**6), "lang": "en", "body": text}, dice)
+    )
     return value, Counter({kind: 1}), Counter()
 
 
 def secrets_of_systems(person: Person, dice: Dice) -> Made:
     """Configurations and logins with secrets of several forms."""
     head = base64.urlsafe_b64encode(b'{"alg":"RS256","typ":"JWT"}').decode().rstrip("=")
-    body = base64.urlsafe_b64encode(json.dumps({"sub": identity(dice), "exp": epoch(dice)}).encode()).decode().rstrip("=")
+    body = (
+        base64.urlsafe_b64encode(json.dumps({"sub": identity(dice), "exp": epoch(dice)}).encode())
+        .decode()
+        .rstrip("=")
+    )
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
     name, value = dice.choice((
         ("jwt", f"{head}.{body}.{base64.urlsafe_b64encode(dice.randbytes(64)).decode().rstrip('=')}"),
@@ -259,7 +348,12 @@ def secrets_of_systems(person: Person, dice: Dice) -> Made:
         ("refresh_token", secret(dice) + secret(dice)), ("db.password", secret(dice)), ("clientSecret", secret(dice)),
         ("sasl.jaas.config", f'org.apache.kafka.common.security.plain.PlainLoginModule required username="svc" password="{secret(dice)}";'),
     ))  # fmt: skip
-    event = {"service": "billing", "level": "DEBUG", "settings": {name: value, "timeout.ms": 3000, "retries": 5}, "user": {person.name_of("email"): person.email}}
+    event = {
+        "service": "billing",
+        "level": "DEBUG",
+        "settings": {name: value, "timeout.ms": 3000, "retries": 5},
+        "user": {person.name_of("email"): person.email},
+    }
     return dumped(event, dice), Counter(credential=1, email=1), Counter()
 
 
@@ -311,11 +405,23 @@ def plain(dice: Dice) -> tuple[str, bytes]:
 
 def carriers(person: Person, dice: Dice) -> tuple[bytes | None, tuple[tuple[str, bytes], ...], Counter[str]]:
     """A key and headers: mostly of machines, sometimes of a person."""
-    key: bytes | None = dice.choice((None, identity(dice).encode(), str(dice.randrange(10**8)).encode(), f"order-{fill(dice, '######')}".encode()))
-    headers = [("traceparent", f"00-{dice.getrandbits(128):032x}-{dice.getrandbits(64):016x}-01".encode()), ("content-type", b"application/json")]
+    key: bytes | None = dice.choice(
+        (
+            None,
+            identity(dice).encode(),
+            str(dice.randrange(10**8)).encode(),
+            f"order-{fill(dice, '######')}".encode(),
+        )
+    )
+    headers = [
+        ("traceparent", f"00-{dice.getrandbits(128):032x}-{dice.getrandbits(64):016x}-01".encode()),
+        ("content-type", b"application/json"),
+    ]
     truth = Counter[str]()
     if dice.random() < 0.1:
-        key = dice.choice((person.email, f"user:{person.email}", json.dumps({"email": person.email}))).encode()
+        key = dice.choice(
+            (person.email, f"user:{person.email}", json.dumps({"email": person.email}))
+        ).encode()
         truth["email"] += 1
     if dice.random() < 0.15:
         name, value, kind = dice.choice((
@@ -336,7 +442,15 @@ def records(seed: int = 53) -> Iterator[Unseen]:
         person = Person(dice, COUNTRIES[code], dice.random() < 0.45)
         if dice.random() < 0.27:
             name, value = plain(dice)
-            yield Unseen(f"plain {name}", code, identity(dice).encode(), value, (("content-type", b"text/plain"),), Counter(), Counter())
+            yield Unseen(
+                f"plain {name}",
+                code,
+                identity(dice).encode(),
+                value,
+                (("content-type", b"text/plain"),),
+                Counter(),
+                Counter(),
+            )
             continue
         shape = dice.choice(shapes)
         value, truth, either = shape(person, dice)
