@@ -6,7 +6,7 @@ _TAJ_DIGITS, _TAX_DIGITS = 9, 10
 
 
 def is_hungarian_taj(number: str) -> bool:
-    """Return whether a Hungarian social security number is right (Act XX of 1996, annex on the TAJ number)."""
+    """Return whether a Hungarian social security number is right (TAJ: Act XX of 1996, annexes)."""
     digits = _digits(number)
     if len(digits) != _TAJ_DIGITS or len(set(digits)) == 1:
         return False
@@ -14,7 +14,7 @@ def is_hungarian_taj(number: str) -> bool:
 
 
 def is_hungarian_tax_id(number: str) -> bool:
-    """Return whether a Hungarian tax id is right (Act XX of 1996, annex on the tax identification sign)."""
+    """Return whether a Hungarian tax id is right (Act XX of 1996, annexes)."""
     digits = _digits(number)
     if len(digits) != _TAX_DIGITS:
         return False

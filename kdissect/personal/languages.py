@@ -54,21 +54,32 @@ BY_LANGUAGE = {
     },
     "English": {
         "email": "email adr, email id, mail id",
-        "phone": "phone no, mobile no, mobile number, contact number, contact no, contact phone, mob no, mob nb, "
-        "phne nb, cellphone, landline, home phone, work phone",
+        "phone": (
+            "phone no, mobile no, mobile number, contact number, contact no, contact phone, mob no, "
+            "mob nb, phne nb, cellphone, landline, home phone, work phone"
+        ),
         "iban": "acct iban, account iban, creditor iban, debtor iban",
         "card": "card num, card nbr, cc num, credit card, debit card",
-        "name": "forename, first nm, last nm, full nm, cust nm, customer nm, fname, lname, mname, beneficiary name, "
-        "payee name, payer name, debtor name, creditor name, owner name, guest name, passenger name, traveller name, "
-        "client name, user full name, father name, mother name, mothers maiden name, fathers name, legal name, "
-        "preferred name",
-        "person": "cdtr, dbtr, ultmt cdtr, ultmt dbtr, traveller, traveler, policyholder, policy holder, citizen, candidate, cust",
+        "name": (
+            "forename, first nm, last nm, full nm, cust nm, customer nm, fname, lname, mname, "
+            "beneficiary name, payee name, payer name, debtor name, creditor name, owner name, "
+            "guest name, passenger name, traveller name, client name, user full name, father name, "
+            "mother name, mothers maiden name, fathers name, legal name, preferred name"
+        ),
+        "person": (
+            "cdtr, dbtr, ultmt cdtr, ultmt dbtr, traveller, traveler, policyholder, policy holder, "
+            "citizen, candidate, cust"
+        ),
         "any_name": "nm",
         "birth": "bday, birth dt, date birth, birth day, d o b, date of birth",
-        "address": "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, mailing address, residential address, "
-        "permanent address, current address, residence",
-        "national": "personal identity code, national id number, nin, government id, identity no, citizen number, "
-        "tax identification number, personal id code, ssn",
+        "address": (
+            "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, "
+            "mailing address, residential address, permanent address, current address, residence"
+        ),
+        "national": (
+            "personal identity code, national id number, nin, government id, identity no, "
+            "citizen number, tax identification number, personal id code, ssn"
+        ),
     },
     "Estonian": {
         "email": "epost, e post, meiliaadress",
@@ -111,8 +122,10 @@ BY_LANGUAGE = {
         "card": "kartyaszam, bankkartyaszam, bankkartya",
         "ip": "ip cim",
         "password": "jelszo",
-        "name": "keresztnev, utonev, vezeteknev, csaladnev, teljes nev, ugyfel neve, anyja neve, szuletesi nev, "
-        "szamlatulajdonos",
+        "name": (
+            "keresztnev, utonev, vezeteknev, csaladnev, teljes nev, ugyfel neve, anyja neve, "
+            "szuletesi nev, szamlatulajdonos"
+        ),
         "any_name": "nev",
         "birth": "szuletesi datum, szuletesi ido, szuletesi ev, szuletesnap, szuletett",
         "address": "lakcim, utca, cim, lakohely, szallitasi cim, szamlazasi cim, postacim, ertesitesi cim",
@@ -120,7 +133,10 @@ BY_LANGUAGE = {
     },
     "Indonesian and Malay": {
         "email": "surel, alamat email, emel",
-        "phone": "telepon, nomor telepon, no telepon, no telp, telp, no hp, nomor hp, nomor ponsel, ponsel, telefon bimbit",
+        "phone": (
+            "telepon, nomor telepon, no telepon, no telp, telp, no hp, nomor hp, nomor ponsel, "
+            "ponsel, telefon bimbit"
+        ),
         "iban": "nomor rekening, no rekening",
         "card": "nomor kartu, kartu kredit, no kad",
         "ip": "alamat ip",
@@ -137,14 +153,19 @@ BY_LANGUAGE = {
         "card": "カード番号, クレジットカード番号, クレジットカード",
         "ip": "ipアドレス, 接続元ip",
         "password": "パスワード, 暗証番号",
-        "name": "氏名, 姓名, 苗字, 名字, フルネーム, 口座名義, 名義人, 氏名カナ, 名前カナ, shimei, myoji, 契約者名, 顧客名",
+        "name": (
+            "氏名, 姓名, 苗字, 名字, フルネーム, 口座名義, 名義人, 氏名カナ, 名前カナ, shimei, "
+            "myoji, 契約者名, 顧客名"
+        ),
         "any_name": "名, 姓, 名前, お名前, 下の名前, sei, mei, namae",
         "birth": "生年月日, 誕生日, seinengappi, tanjobi",
         "address": "住所, 現住所, jusho, juusho",
     },
     "Korean": {
         "email": "이메일, 이메일주소, 전자우편, 메일주소",
-        "phone": "전화번호, 휴대폰번호, 휴대폰, 휴대전화, 핸드폰, 핸드폰번호, 연락처, hp no, hp num, phone no",
+        "phone": (
+            "전화번호, 휴대폰번호, 휴대폰, 휴대전화, 핸드폰, 핸드폰번호, 연락처, hp no, hp num, phone no"
+        ),
         "iban": "계좌번호, 은행계좌",
         "card": "카드번호, 신용카드번호",
         "ip": "ip주소, 아이피, 접속ip",
@@ -231,7 +252,10 @@ BY_LANGUAGE = {
         "phone": "telefono movil, numero de telefono, celular, telefono celular, nro telefono, fono",
         "iban": "cuenta bancaria, numero de cuenta",
         "card": "numero tarjeta, numero de tarjeta, nro tarjeta",
-        "name": "apellido paterno, apellido materno, nombre y apellido, nombre cliente, primer nombre, segundo nombre",
+        "name": (
+            "apellido paterno, apellido materno, nombre y apellido, nombre cliente, primer nombre, "
+            "segundo nombre"
+        ),
         "birth": "fecha nac, fec nacimiento, f nacimiento",
         "address": "domicilio particular, calle y numero, calle numero, direccion postal",
     },
@@ -242,8 +266,8 @@ BY_LANGUAGE = {
         "card": "kart no, kart numarasi, kredi karti",
         "ip": "ip adresi",
         "password": "sifre, şifre, parola",
-        "name": "soyad, soyadi, soyadı, soyisim, adi soyadi, adı soyadı, ad soyad, isim soyisim, tam ad, musteri adi",
-        "any_name": "adi, adı, isim",
+        "name": "soyad, soyadi, soyisim, adi soyadi, ad soyad, isim soyisim, tam ad, musteri adi",
+        "any_name": "adi, isim",
         "birth": "dogum tarihi, dogum gunu, dogum",
         "address": "adres, adresi, ev adresi, teslimat adresi, sokak, cadde, acik adres",
         "national": "kimlik no, kimlik numarasi",

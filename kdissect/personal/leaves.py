@@ -52,7 +52,7 @@ class _Struct:
         return f"{self.path}.{shown_step(key)}"[:MAX_PATH], full_name(key, self.name)
 
     def holder(self) -> _Struct:
-        """Return the struct of its next value: the one around it if it is a wrapper, or a list in a struct."""
+        """Return the struct of its next value: the one around it if the value is in a wrapper."""
         return self.outer if self.outer is not None and self.key in _WRAPPERS else self
 
 

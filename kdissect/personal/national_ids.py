@@ -120,9 +120,24 @@ IDS = (
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
     ),
-    NationalId("KR RRN", "kr.rrn", "rrn, resident registration, jumin, jumin no, juminno, 주민등록번호, 주민번호", r"\d{6}-?\d{7}"),
-    NationalId("ZA id number", "za.idnr", "south african id, rsa id, said, sa id, sa id number, id nommer, id number", r"\d{6} ?\d{4} ?\d{3}"),
-    NationalId("IE PPS", "ie.pps", "pps, ppsn, pps no, pps number, personal public service number", r"\d{7}[A-W][A-IW]?"),
+    NationalId(
+        "KR RRN",
+        "kr.rrn",
+        "rrn, resident registration, jumin, jumin no, juminno, 주민등록번호, 주민번호",
+        r"\d{6}-?\d{7}",
+    ),
+    NationalId(
+        "ZA id number",
+        "za.idnr",
+        "south african id, rsa id, said, sa id, sa id number, id nommer, id number",
+        r"\d{6} ?\d{4} ?\d{3}",
+    ),
+    NationalId(
+        "IE PPS",
+        "ie.pps",
+        "pps, ppsn, pps no, pps number, personal public service number",
+        r"\d{7}[A-W][A-IW]?",
+    ),
     NationalId("HR OIB", "hr.oib", "oib", r"\d{11}"),
     NationalId("GR AMKA", "gr.amka", "amka, αμκα", r"\d{11}"),
     NationalId("EE isikukood", "ee.ik", "isikukood, personal code", r"[1-8]\d{10}"),
@@ -131,13 +146,34 @@ IDS = (
     NationalId("SI EMŠO", "si.emso", "emso, jmbg", r"\d{13}"),
     NationalId("SK rodné číslo", "sk.rc", "rodne cislo, rc", r"\d{6}/?\d{3,4}"),
     NationalId("IS kennitala", "is_.kennitala", "kennitala", r"\d{6}-?\d{4}"),
-    NationalId("JP My Number", "jp.in_", "my number, mynumber, individual number, kojin bango, 個人番号, マイナンバー", r"\d{4}[ -]?\d{4}[ -]?\d{4}"),
-    NationalId("IN PAN", "in_.pan", "pan, permanent account number, pan number, pan no", r"[A-Z]{3}P[A-Z]\d{4}[A-Z]"),
+    NationalId(
+        "JP My Number",
+        "jp.in_",
+        "my number, mynumber, individual number, kojin bango, 個人番号, マイナンバー",
+        r"\d{4}[ -]?\d{4}[ -]?\d{4}",
+    ),
+    NationalId(
+        "IN PAN",
+        "in_.pan",
+        "pan, permanent account number, pan number, pan no",
+        r"[A-Z]{3}P[A-Z]\d{4}[A-Z]",
+    ),
     NationalId("HU TAJ", "hu.taj", "taj, taj szam, tajszam", r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
     NationalId("HU tax id", "hu.tax", "adoazonosito, adoazonosito jel, adoazonosito jele", r"8\d{9}"),
     NationalId("AU TFN", "au.tfn", "tfn, tax file number", r"\d{3} ?\d{3} ?\d{2,3}"),
-    NationalId("CA SIN", "ca.sin", "social insurance, social insurance number, sin number", r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
-    NationalId("CL RUT", "cl.rut", "rut, rut cliente", r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]", r"\d{1,2}\.\d{3}\.\d{3}-[\dK]"),
+    NationalId(
+        "CA SIN",
+        "ca.sin",
+        "social insurance, social insurance number, sin number",
+        r"\d{3}[ -]?\d{3}[ -]?\d{3}",
+    ),
+    NationalId(
+        "CL RUT",
+        "cl.rut",
+        "rut, rut cliente",
+        r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]",
+        r"\d{1,2}\.\d{3}\.\d{3}-[\dK]",
+    ),
     NationalId("AR DNI", "", "dni, documento nacional, nro documento", r"\d{2}\.?\d{3}\.?\d{3}"),
     NationalId("CO cédula", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
     NationalId("EC cédula", "ec.ci", "cedula, cedula identidad", r"\d{10}"),
@@ -201,9 +237,11 @@ def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
         return _compiled()
     # A number alone has no words.
     words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
-    if words and (_any_name().search(words) or ANY_ID.search(words)):
-        return _compiled()
     named = _named(name.words, True)
+    if words and ANY_ID.search(words):
+        return _compiled()
+    if words and _any_name().search(words):
+        named = tuple(one for one in _compiled() if one in named or one.names.search(words))
     if _any_alone().search(text):
         return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
     return named

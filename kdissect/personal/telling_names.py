@@ -15,7 +15,8 @@ _UNDIVIDED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")  # jamo, k
 # Texts about a field that an application shows: `label.password`, `emailHint`.
 _ABOUT_FIELDS = re.compile(r"(?:^|(?<= ))(?:labels?|placeholder|hint|tooltip|helptext|i18n|errors?)(?= |$)")
 
-# Phrases by tag, of all languages. `BY_LANGUAGE` has more. Accents are removed, and camelCase and snake_case are split into words.
+# Phrases by tag, of all languages; `BY_LANGUAGE` has more. Names are compared without accents, and camelCase
+# and snake_case are split into words.
 _PHRASES = {
     "email": "email, e mail, mail, correo, courriel, email address, mailadresse, sahkoposti, epost",
     "phone": (
@@ -117,9 +118,11 @@ _OTHER_THINGS = frozenset((
 
 def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
+    if name.isascii():
+        return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
     plain = "".join(character for character in plain if not unicodedata.combining(character))
-    plain = plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o")
+    plain = plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
     if not plain.isascii():  # camelCase in Greek and Cyrillic
         pairs = zip(plain, " " + plain, strict=False)
         plain = "".join(f" {one}" if one.isupper() and last.islower() else one for one, last in pairs)
@@ -129,8 +132,9 @@ def words_of(name: str, most: int = _MAX_NAME) -> str:
 def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     """Return the pattern of phrases, which commas separate, in what `words_of` returns.
 
-    Databases that fold case join words: `dateofbirth`. Chinese, Japanese and Korean do not separate words, and the last part of a compound says what it is. So
-    their phrases may be the end of a word, unless `is_whole`.
+    Databases that fold case join words: `dateofbirth`. Chinese, Japanese and Korean do not separate words,
+    and the last part of a compound says what it is. So their phrases may be the end of a word, unless
+    `is_whole`.
     """
     plain = {words_of(phrase) for phrase in phrases.split(",")}
     joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}

@@ -1,11 +1,10 @@
-"""The fields inside of a text: CSV with names, forms, XML, key=value, lines `Label: value`, vCards, and JSON."""
+"""The fields inside of a text: CSV with names, forms, XML, key=value, labelled lines, vCards, and JSON."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
@@ -19,10 +18,12 @@ _KEY = rf"(?:[^\W\d]|{_CODE})(?:[\w.-]|{_CODE}|\[\w{{0,40}}\]){{0,120}}"
 # equals sign and a value, in quotes or without; and a line of a label and a value.
 _FIELD = re.compile(
     r"<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
-    rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)(?=, ?[\w.]{{1,60}}=|[)\]}}])"
+    rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
+    r"(?=, ?[\w.]{1,60}=|[)\]}])"
     rf"|(?:(?<=[\s&?;,{{(\[|])|^)(?P<key>{_KEY})=(?!\w{{0,60}}[({{\[]\w+=)"
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
-    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}[\"']?(?P<line>[^\n]{2,200}?)[\"']?\r?$",
+    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}[\"']?(?P<line>[^\n]{2,200}?)"
+    r"[\"']?\r?$",
     re.MULTILINE,
 )
 _TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
@@ -31,9 +32,12 @@ _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 _COLUMN = re.compile(r"\ufeff?\"?[^\W\d][\w .()/-]{0,60}\"?")
 _SEPARATORS = ",;\t|"
 _CELLS = {
-    one: re.compile(rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^{re.escape(one)}"\r\n]*))(?P<end>{re.escape(one)}|\r?\n|\Z)')
+    one: re.compile(
+        rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^{re.escape(one)}"\r\n]*))'
+        rf"(?P<end>{re.escape(one)}|\r?\n|\Z)"
+    )
     for one in _SEPARATORS
-}  # fmt: skip
+}
 _VCARD = "BEGIN:VCARD"
 _PROPERTY = re.compile(
     r"^(?P<property>FN|N|BDAY|ADR)(?:;[^:\n]{0,80})?:(?P<value>[^\n]{2,200}?)\r?$", re.MULTILINE

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from kdissect.cli import main
-from tests.support.console import CAPTURES
-
-for module in ("phonenumbers", "stdnum", "pyarrow"):
-    pytest.importorskip(module, reason="needs the extras personal and arrow")
+pytest.importorskip("phonenumbers", reason="needs the extra personal")
+pytest.importorskip("stdnum", reason="needs the extra personal")
+pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 import pyarrow.parquet as pq
 
+from kdissect.cli import main
 from kdissect.cli.options import personal_extra
 from kdissect.serdes.schema_files import load_schemas
 from tests.pipeline.parquet import compare, of_run
+from tests.support.console import CAPTURES
 
 PERSONAL = CAPTURES / "personal" / "personal.pcap.gz"
 SCHEMAS = CAPTURES / "schemas"
@@ -43,9 +43,7 @@ def test_a_run_on_spark_decodes_by_schemas(tmp_path: Path) -> None:
     schemas = load_schemas([str(SCHEMAS)])
     compare(captures, tmp_path / "with", tables={"personal"}, schemas=schemas)
     compare(captures, tmp_path / "without", tables={"personal"})
-    counts = [
-        sum(row["hits"] for row in of_run(tmp_path / name, "personal")) for name in ("with", "without")
-    ]
+    counts = [sum(row["hits"] for row in of_run(tmp_path / name, "personal")) for name in ("with", "without")]
     assert counts[0] > counts[1]
 
 

@@ -44,7 +44,8 @@ def watch(options: Namespace) -> int:
         raise ValueError("watch follows directories and files, not standard input")
     if (OF_CAUSES | OF_PERSONAL) & options.tables:
         raise ValueError(
-            "watch has no tables causes, stalls and personal, which need all of a capture set at once (pipeline run)"
+            "watch has no tables causes, stalls and personal, which need all of a capture set at once "
+            "(pipeline run)"
         )
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")

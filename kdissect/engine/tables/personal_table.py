@@ -15,15 +15,17 @@ def _clients(name: str, doc: str) -> tuple[RowField, ...]:
 
 PERSONAL = Table(
     "personal",
-    "One row for each kind of personal data in a field of records, or in client ids and principals: the rows of "
-    "`personal-data`, at most 10,000 of a capture set. No row has the data. Made when named.",
+    "One row for each kind of personal data in a field of records, or in client ids and principals: the rows "
+    "of `personal-data`, at most 10,000 of a capture set. No row has the data. Made when named.",
     (
         CAPTURE_SET,
         RowField("kind", "string", "kind of personal data, such as `email`"),
         RowField("topic", "string", "topic of the records. Null for client ids and principals"),
         RowField("part", "string", "`key`, `value`, `header`, `client_id` or `principal`"),
         RowField("path", "string", "path of the field. `[]` is any item of a list, `.*` the name of a field"),
-        RowField("confidence", "string", "`sure`, `likely` or `possible`: the level that half of the hits reach"),
+        RowField(
+            "confidence", "string", "`sure`, `likely` or `possible`: the level that half of the hits reach"
+        ),
         RowField("hits", "int64", "hits. A record that was produced and fetched counts twice"),
         RowField("written", "int64", "hits in produced records"),
         RowField("read", "int64", "hits in fetched records"),

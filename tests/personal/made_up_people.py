@@ -254,7 +254,7 @@ def secret(dice: Dice) -> str:
 
 
 class Person:
-    """One person. `field` names and writes what the person has, in English or in the language of the country."""
+    """A person. `field` names and writes what the person has, in English or in the language of the country."""
 
     def __init__(self, dice: Dice, country: Country, local: bool) -> None:
         self.dice, self.country, self.local = dice, country, local
@@ -271,40 +271,31 @@ class Person:
         return self.dice.choice(words[slot].split())
 
     def value_of(self, slot: str, name: str, plain: bool = False) -> str:
+        """Return what the person has. `plain`: a phone number has its country code."""
         dice, country = self.dice, self.country
-        match slot:
-            case "given":
-                return self.given
-            case "family":
-                return self.family
-            case "full":
-                return f"{self.given} {self.family}"
-            case "email":
-                return self.email
-            case "phone":
-                return fill(
-                    dice,
-                    dice.choice(country.phones if plain or dice.random() < 0.5 else country.local_phones),
-                )
-            case "birth":
-                return self.born.strftime(dice.choice(country.dates))
-            case "street":
-                return dice.choice(country.streets.split("|"))
-            case "national":
-                return country.national[name](dice, self.born)
-            case "iban":
-                text = iban(dice, country.bban)
-                return (
-                    text
-                    if dice.random() < 0.7
-                    else " ".join(text[at : at + 4] for at in range(0, len(text), 4))
-                )
-            case "card":
-                return card(dice)
-            case "ip":
-                return public_address(dice)
-            case _:
-                return secret(dice)
+        makers: dict[str, Callable[[], str]] = {
+            "given": lambda: self.given,
+            "family": lambda: self.family,
+            "full": lambda: f"{self.given} {self.family}",
+            "email": lambda: self.email,
+            "phone": lambda: fill(
+                dice, dice.choice(country.phones if plain or dice.random() < 0.5 else country.local_phones)
+            ),
+            "birth": lambda: self.born.strftime(dice.choice(country.dates)),
+            "street": lambda: dice.choice(country.streets.split("|")),
+            "national": lambda: country.national[name](dice, self.born),
+            "iban": self._iban,
+            "card": lambda: card(dice),
+            "ip": lambda: public_address(dice),
+            "password": lambda: secret(dice),
+        }
+        return makers[slot]()
+
+    def _iban(self) -> str:
+        text = iban(self.dice, self.country.bban)
+        return (
+            text if self.dice.random() < 0.7 else " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+        )
 
     def field(self, slot: str) -> Field:
         name = self.name_of(slot)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 from xml.sax.saxutils import escape, quoteattr
 
-from tests.personal.people_of import COUNTRIES, Dice, Field, Person, fill, luhn, public_address, secret
+from tests.personal.made_up_people import COUNTRIES, Dice, Field, Person, fill, luhn, public_address, secret
 
 RECORDS = 2_000
 
