@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -46,6 +47,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     taken = {id(one.leaf) for one in found}
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
     apart = [leaf for leaf in leaves if alone.get(id(leaf))]
+    starts = [leaf.start for leaf in apart]
     whole: list[Hit] = []  # of the text around the fields in it
     telling: Counter[int] = Counter()
     open_fields = []
@@ -59,7 +61,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             tags -= _NOT_IN_TEXT
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
-            hits = [hit for hit in find_in(leaf) if not any(_is_inside(hit, part) for part in apart)]
+            hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
         telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
@@ -131,8 +133,10 @@ def _before(text: str, start: int) -> str:
     return _ASSIGNED.sub("", before, count=1)
 
 
-def _is_inside(hit: Hit, part: Leaf) -> bool:
-    return hit.start < part.end and part.start < hit.end
+def _is_inside(hit: Hit, parts: Sequence[Leaf], starts: Sequence[int]) -> bool:
+    """Return whether a hit in a text has characters of one of the fields in it, which `starts` begin."""
+    at = bisect_left(starts, hit.end) - 1
+    return at >= 0 and hit.start < parts[at].end
 
 
 def _is_among(hit: Hit, part: Leaf, hits: Sequence[Hit]) -> bool:

@@ -167,9 +167,9 @@ def _rows(text: str, start: int, names: list[str], separator: str) -> list[Leaf]
     leaves: list[Leaf] = []
     row: list[Leaf] = []
     number = _FIRST
-    for cell in _CELLS[separator].finditer(text, start):
-        if cell.end() == cell.start() == len(text):
-            break
+    # One cell after the other: a search would begin again after each quote that nothing closes.
+    while start < len(text) and (cell := _CELLS[separator].match(text, start)) is not None:
+        start = cell.end()
         group = "bare" if cell["quoted"] is None else "quoted"
         name = names[len(row)] if len(row) < len(names) else ""
         path = f"$.{shown_step(name)}"[:MAX_PATH]
