@@ -188,7 +188,7 @@ class Judge:
 
             offers = RepeatedOffers(self._history, self._subjects, self._view, self._knows_offer, self._facts)
             parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
-            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts)
+            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts, self._repeats, self._count)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -369,7 +369,7 @@ class Judge:
         """
         if view.misplaced_end is not None or view.misfits:
             return True
-        return any(rule.finds(exchange, view) for rule in rules) or shown.finds(exchange)
+        return any(rule.finds(exchange, view) for rule in rules) or shown.faults(exchange) != []
 
     def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
         """Return the counts for the software of a connection, as far as that is known."""
@@ -530,6 +530,30 @@ class Judge:
         """Return whether no rule is about the facts that a row completed."""
         by_kind = self._subjects.fact_rules
         return not any(_kind(fact) in by_kind for fact in facts)
+
+    def _repeats(
+        self, exchange: Exchange, view: ConnectionView, faults: Sequence[tuple[Rule, Violation]]
+    ) -> list[Occurrence] | None:
+        """Return the occurrences to count if the faults of a row only increase counts, and concern nothing
+        else. None: it must be added.
+        """
+        if view.doubt is not None:
+            return None
+        found = []
+        for rule, fault in faults:
+            if not rule.stands_alone or fault.inconclusive or _lacking(rule, view):
+                return None
+            one = occurrence_of(rule, fault, view.info, exchange, self._labels)
+            if self.who is not None and one.party.role is not self.who:
+                continue
+            if not self.findings.would_repeat(one.key, one.time_ns):
+                return None
+            found.append(one)
+        return found
+
+    def _count(self, occurrences: Iterable[Occurrence]) -> None:
+        for one in occurrences:
+            self.findings.repeats(one.key, one.time_ns)
 
     def _knows_offer(self, info: ConnectionInfo, answer: Any) -> bool:
         """Return whether no rule is about the versions that a response offers, by its values."""

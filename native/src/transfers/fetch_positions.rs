@@ -14,7 +14,7 @@ use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::batches;
 
 /// Number of positions and commits after which they should be taken: some MB.
-const MOST_HELD: usize = 1 << 14;
+const MOST_HELD: usize = 1 << 15;
 
 /// Position of a client in a partition.
 #[derive(Clone, Copy)]
