@@ -12,7 +12,7 @@ from tests.support.console import CAPTURES, run
 
 LOGIN = str(CAPTURES / "kafka44_java_sasl.pcapng")
 LOGGED = str(CAPTURES / "kafka44_java_admin.requests.log.gz")
-PASSWORD = "alice-pw-19c2".encode().hex()
+PASSWORD = b"alice-pw-19c2".hex()
 
 
 def printed(*words: str) -> list[dict[str, str]]:
