@@ -745,9 +745,9 @@ _Three = tuple[DistributionRow | None, DistributionRow | None, DistributionRow |
 
 @final
 class Delays:
-    # As `stats.by_delay.delay_state.DelayState`. Of BATCH_QUESTIONS without the last one. `number_of` returns
-    # the number of a topic that a broker names, None for one that does not fit; `client_of` that of the client
-    # of a connection.
+    # As `stats.by_delay.delay_state.DelayState`. BATCH_QUESTIONS without the last one. `number_of` returns
+    # the number of a topic that a broker names, None for one that does not fit; `client_of` the client of
+    # a connection.
     def __new__(
         cls,
         batches_kept: int,
@@ -794,7 +794,9 @@ class Delays:
         asked: list[tuple[int, int, int]],
         answered: list[tuple[int, int, int, int, Sequence[tuple[int, int, int, int]]]],
     ) -> None: ...
-    def committed(self, client: int, where: tuple[int, int], offset: int, time: int, counts: bool) -> None: ...
+    def committed(
+        self, client: int, where: tuple[int, int], offset: int, time: int, counts: bool
+    ) -> None: ...
     def logged(self, where: tuple[int, int], offset: int) -> None: ...
     def lost(self, client: int, where: tuple[int, int]) -> None: ...
     # Client, topic, partition; unmatched, aborted, again; delay, age, committed; stages; lag and its time.

@@ -13,7 +13,9 @@ use crate::bodies::partition_rows::{Body, Topic};
 use crate::bodies::summaries::Mixed;
 use crate::engine::completed::Row;
 use crate::engine::exchange_block::ExchangeBlock;
-use crate::records::batch::{batches, Batch, CONTROL as CONTROL_BATCH, NONE, TRANSACTIONAL as IN_TRANSACTION};
+use crate::records::batch::{
+    batches, Batch, CONTROL as CONTROL_BATCH, NONE, TRANSACTIONAL as IN_TRANSACTION,
+};
 use crate::records::content::Contents;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 use crate::wire::Wire;
@@ -62,13 +64,8 @@ type ReadPartition = (u32, i64, i64, i64, Vec<ReadBatch>);
 /// How many records, their nanoseconds in all, and the longest.
 type Sum = (i64, i128, i64);
 /// `delay_state.ReaderRow`.
-type ReaderRow = (
-    (u32, u32, i64),
-    (i64, i64, i64),
-    [Option<DistributionRow>; 3],
-    [Sum; 4],
-    (Option<i64>, Option<i64>),
-);
+type ReaderRow =
+    ((u32, u32, i64), (i64, i64, i64), [Option<DistributionRow>; 3], [Sum; 4], (Option<i64>, Option<i64>));
 /// `delay_state.ClockRow`.
 type ClockRow = (u32, i64, i64, i64, i64, i128, Option<i128>);
 
@@ -321,14 +318,7 @@ impl Delays {
 
     /// `DelayState.committed`.
     #[pyo3(name = "committed")]
-    fn take_committed(
-        &mut self,
-        client: u32,
-        place: (u32, i64),
-        offset: i64,
-        time: i64,
-        counts: bool,
-    ) {
+    fn take_committed(&mut self, client: u32, place: (u32, i64), offset: i64, time: i64, counts: bool) {
         self.committed((client, place.0, place.1), offset, time, counts);
     }
 

@@ -1,7 +1,7 @@
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -9,7 +9,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 
 /**
- * Reads --topic as a member of --group until its standard input says stop, and says when poll returned each record.
+ * Reads --topic as a member of --group until its standard input says stop, and says when poll returned each record. Records of
+ * TOPIC-warm come first and are not said.
  * With --work it works for that many milliseconds after each poll with records. With --commit true it commits then, and says
  * when. With --pause it pauses its partitions for that many milliseconds after each 50 records.
  */
@@ -18,7 +19,8 @@ public final class TimedRead implements Action {
     public void run(Options options) throws Exception {
         Properties properties = Consume.properties(options);
         KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties);
-        consumer.subscribe(Collections.singletonList(options.text("topic", "topic")));
+        String topic = options.text("topic", "topic");
+        consumer.subscribe(Arrays.asList(topic, topic + "-warm"));
         int work = options.number("work", 0);
         int pause = options.number("pause", 0);
         long until = 0;
@@ -33,7 +35,9 @@ public final class TimedRead implements Action {
             }
             List<Integer> numbers = new ArrayList<>();
             for (ConsumerRecord<byte[], byte[]> record : records) {
-                numbers.add(Integer.parseInt(new String(record.value(), StandardCharsets.US_ASCII)));
+                if (record.topic().equals(topic)) {
+                    numbers.add(Integer.parseInt(new String(record.value(), StandardCharsets.US_ASCII)));
+                }
             }
             if (!numbers.isEmpty()) {
                 Say.event("got", "numbers", numbers, "at_ns", now);

@@ -7,7 +7,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 /**
  * Writes --count records to --topic, one each --every milliseconds, and says when it called send for each. With
  * --transaction that many records are a transaction, which is committed --hold milliseconds after its last record;
- * each transaction whose number --abort divides is aborted instead.
+ * each transaction whose number --abort divides is aborted instead. --warm records to TOPIC-warm come first.
  */
 public final class TimedWrite implements Action {
     @Override
@@ -21,7 +21,9 @@ public final class TimedWrite implements Action {
         if (size > 0) {
             producer.initTransactions();
         }
-        producer.partitionsFor(options.text("topic", "topic"));
+        String topic = options.text("topic", "topic");
+        producer.partitionsFor(topic);
+        warm(producer, topic + "-warm", options, size > 0);
         int count = options.number("count", 100);
         for (int number = 0; number < count; number++) {
             if (size > 0 && number % size == 0) {
@@ -29,7 +31,7 @@ public final class TimedWrite implements Action {
             }
             byte[] value = Integer.toString(number).getBytes(StandardCharsets.US_ASCII);
             long now = now();
-            producer.send(new ProducerRecord<byte[], byte[]>(options.text("topic", "topic"), value));
+            producer.send(new ProducerRecord<byte[], byte[]>(topic, value));
             Say.event("wrote", "number", number, "at_ns", now);
             if (size > 0 && (number + 1) % size == 0) {
                 end(producer, options, number / size + 1);
@@ -37,6 +39,20 @@ public final class TimedWrite implements Action {
             Thread.sleep(options.number("every", 5));
         }
         producer.close();
+    }
+
+    private static void warm(KafkaProducer<byte[], byte[]> producer, String topic, Options options, boolean isTransactional)
+            throws Exception {
+        if (isTransactional) {
+            producer.beginTransaction();
+        }
+        for (int number = 0; number < options.number("warm", 0); number++) {
+            producer.send(new ProducerRecord<byte[], byte[]>(topic, new byte[8]));
+            Thread.sleep(options.number("every", 5));
+        }
+        if (isTransactional) {
+            producer.commitTransaction();
+        }
     }
 
     private static void end(KafkaProducer<byte[], byte[]> producer, Options options, int transaction) throws Exception {
