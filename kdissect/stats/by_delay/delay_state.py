@@ -50,7 +50,7 @@ ahead at least, and behind at most.
 
 
 class ReaderRow(NamedTuple):
-    """What a client read of a partition."""
+    """Reads of a partition by a client: counts, distributions, stages and lag."""
 
     client: int
     topic: int
@@ -128,7 +128,7 @@ class _Mark:
         self.steps: deque[tuple[int, int]] = deque(maxlen=_STEPS_KEPT)
 
     def time_of(self, last: int) -> int:
-        """Return when it was seen behind an offset first."""
+        """Return when it was first seen after an offset, `NEVER` if it was not."""
         return next((time for offset, time in self.steps if offset > last), NEVER)
 
 
@@ -165,7 +165,7 @@ class _Reader:
         self.partition = partition
         self.position = -1
         self.cursors: dict[int, int] = {}
-        """By connection the offset behind the last delivered one."""
+        """By connection the offset after the last delivered one."""
         self.unmatched = self.aborted = self.again = 0
         self.delay, self.age, self.committed = Distribution(), Distribution(), Distribution()
         self.linger, self.broker, self.poll, self.commit = _Stage(), _Stage(), _Stage(), _Stage()
@@ -503,7 +503,7 @@ def _advance(partition: _Partition, mark: _Mark, offset: int, time: int, is_stab
 
 
 def _place(batches: deque[_Written], offset: int) -> int:
-    """Return the number of the first batch that ends at an offset or behind it."""
+    """Return the number of the first batch that ends at an offset or after it."""
     if not batches or batches[-1].last < offset:  # nearly always
         return len(batches)
     return bisect_left(batches, offset, key=lambda written: written.last)

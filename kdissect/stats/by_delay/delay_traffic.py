@@ -196,7 +196,6 @@ class DelayTraffic:
         changes = self._changes_now()
         if changes != self._changes:
             self._changes = changes
-            self._senders.clear()
             self._brokers.clear()
             self._infos.clear()
             if self._native is not None:

@@ -69,8 +69,8 @@ type ReaderRow =
 /// `delay_state.ClockRow`.
 type ClockRow = (u32, i64, i64, i64, i64, i128, Option<i128>);
 
-/// A batch that a Produce wrote. `readable` and `stable` are when the end of the partition was seen
-/// behind it.
+/// A batch that a Produce wrote. `readable` and `stable` are when the end of the partition was first
+/// seen after it.
 struct Written {
     base: i64,
     last: i64,
@@ -133,7 +133,7 @@ struct Reader {
     client: u32,
     partition: usize,
     position: i64,
-    /// Connections with the offset behind the last delivered one.
+    /// Connections with the offset after the last delivered one.
     cursors: Vec<(u32, i64)>,
     unmatched: i64,
     aborted: i64,
@@ -909,7 +909,7 @@ impl Mark {
         Mark { offset: -1, steps: VecDeque::new() }
     }
 
-    /// When it was seen behind an offset first.
+    /// When it was first seen after an offset.
     fn time_of(&self, last: i64) -> i64 {
         self.steps.iter().find(|step| step.0 > last).map_or(NEVER, |step| step.1)
     }
@@ -930,7 +930,7 @@ impl Partition {
         }
     }
 
-    /// The number of the first batch that ends at an offset or behind it.
+    /// The number of the first batch that ends at an offset or after it.
     fn place(&self, offset: i64) -> usize {
         if self.batches.back().is_none_or(|newest| newest.last < offset) {
             return self.batches.len(); // nearly always
@@ -1006,7 +1006,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// The offset behind the last delivered one on a connection, -1 without one.
+    /// The offset after the last delivered one on a connection, -1 without one.
     fn delivered(&self, sender: u32) -> i64 {
         self.cursors.iter().find(|cursor| cursor.0 == sender).map_or(-1, |cursor| cursor.1)
     }
