@@ -38,7 +38,8 @@ class Context(NamedTuple):
 
     `start_ns` returns the time of the capture's first packet, `topics_of` the topics of an exchange with the
     names of their ids, `findings_of` the findings about it. `file_names` are the inputs by index. `values`
-    decodes keys and values of records, `topic_name` returns the topic of records by its id.
+    decodes keys and values of records, `topic_name` returns the topic of records by its id. With
+    `show_secrets` bytes of frames have their secrets, which is for printing only.
     """
 
     start_ns: Callable[[], int] = _no_start
@@ -47,6 +48,7 @@ class Context(NamedTuple):
     file_names: Sequence[str] = ()
     values: RecordValues = RecordValues()
     topic_name: TopicNames | None = None
+    show_secrets: bool = False
 
 
 class Bodies:

@@ -170,12 +170,10 @@ class Checker:
         return values
 
     def _value(self, literal: nodes.Literal, operator: Operator, kind: ValueKind) -> Any:
-        if operator.takes_text:
-            return literal.text
         try:
             if kind.ordered and ".." in literal.text and operator.symbol in ("in", "not in"):
                 return _range(kind, literal)
-            return kind.parse(literal)
+            return operator.value(kind, literal)
         except (ValueError, OverflowError) as error:
             raise self._wrong(literal, str(error)) from None
 

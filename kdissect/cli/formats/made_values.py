@@ -16,5 +16,8 @@ def made_values(dissection: Dissection, options: Namespace) -> FieldValues | Non
     names = [column.name for column in (*options.columns, *order) if column.is_made]
     if not names:
         return None
-    topics_of, files = dissection.topics.topics_of, dissection.file_names
-    return FieldValues(names, Context(lambda: start_ns(dissection), topics_of, None, files))
+    context = Context(
+        lambda: start_ns(dissection), dissection.topics.topics_of, file_names=dissection.file_names,
+        show_secrets=getattr(options, "show_secrets", False),
+    )  # fmt: skip
+    return FieldValues(names, context)

@@ -18,7 +18,7 @@ from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_field
 from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.points_in_time import TIME_MS, TIME_NS
 from kdissect.query.values.units import Duration, Size
-from kdissect.query.values.value_kinds import FLAG, NUMBER, REAL, STRUCTURE, ValueKind
+from kdissect.query.values.value_kinds import FLAG, HEX, NUMBER, REAL, STRUCTURE, ValueKind
 from kdissect.schema.types import Array, Primitive
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -218,6 +218,8 @@ def _getter(name: str, binding: Binding) -> Callable[[Exchange], Any]:
 def _shown(source: Source) -> Callable[[Any], Any]:
     (kind,) = source.kinds if len(source.kinds) == 1 else (ValueKind(),)
     if isinstance(kind, (Choice, ErrorName, ApiName)):
+        return kind.text
+    if kind is HEX:
         return kind.text
     if kind is TIME_NS:
         return rfc3339

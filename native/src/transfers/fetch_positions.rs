@@ -268,7 +268,7 @@ impl FetchPositions {
             counts.place((*named.get(row.topic)?, row.partition), || count.max(1));
         }
         for row in answered.rows.iter() {
-            let [error, base_offset, _] = row.values;
+            let [error, base_offset, ..] = row.values;
             let key = (*answering.get(row.topic)?, row.partition);
             let Some(count) = counts.known(key).and_then(|at| counts.found.get(at)) else { continue };
             if error == 0 && base_offset >= 0 {
@@ -330,7 +330,7 @@ impl FetchPositions {
             (position.behind, position.is_lost) = (None, false);
         }
         for (row, behind) in answered.rows.iter().zip(ends) {
-            let [error, high_watermark, _] = row.values;
+            let [error, high_watermark, ..] = row.values;
             if error != 0 || high_watermark < 0 {
                 continue;
             }
