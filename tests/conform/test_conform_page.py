@@ -5,7 +5,9 @@ import re
 import pytest
 
 from kdissect.cli import main
-from kdissect.rules.statements import STATEMENTS, Statement
+from kdissect.rules.broker_statements import BROKER_STATEMENTS
+from kdissect.rules.client_statements import CLIENT_STATEMENTS
+from kdissect.rules.rule import Rule
 from kdissect.schema.citations import is_place
 from tests.conform.small_broker import small_broker
 from tests.support.console import CHECKOUT
@@ -35,13 +37,13 @@ def test_the_output_on_the_page_is_that_of_a_run(capfd: pytest.CaptureFixture[st
 
 def test_the_page_lists_every_statement() -> None:
     text = PAGE.read_text()
-    for one in STATEMENTS:
+    for one in (*BROKER_STATEMENTS, *CLIENT_STATEMENTS):
         statement = " ".join((one.__doc__ or "").split())
         assert f"| {one.code} | {one.level} | {statement} | {'; '.join(one.cites)} |" in text
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda one: one.code)
-def test_a_statement_has_a_source_and_a_page(statement: Statement, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("statement", [*BROKER_STATEMENTS, *CLIENT_STATEMENTS], ids=lambda one: one.code)
+def test_a_statement_has_a_source_and_a_page(statement: Rule, capfd: pytest.CaptureFixture[str]) -> None:
     assert all(map(is_place, statement.cites))
     assert main(["rules", statement.code]) == 0
     assert statement.name in capfd.readouterr().out
