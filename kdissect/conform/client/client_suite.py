@@ -176,7 +176,7 @@ class _Watched:
 
     def _only_forbidden(self) -> bool:
         """Whether no expectation is open but those that wait for what must not happen."""
-        return all(one.absent is not Absent.FAILS for one in self._open)
+        return all(one.absent in (Absent.PASSES, Absent.SAYS_NOTHING) for one in self._open)
 
     @property
     def _trigger(self) -> Asked | None:
@@ -212,7 +212,7 @@ class _Watched:
         if any(not one.passed for one in self.observations):
             return Played(situation, FAILED, count, ended)
         if left:
-            why = self._cluster.problem or "the command ended with status 0 before"
+            why = self._cluster.problem or "the command ended before"
             return Played(situation, OPEN, count, ended, f"{', '.join(left)}: {why}")
         return Played(situation, PASSED, count, ended)
 
@@ -221,7 +221,8 @@ class _Watched:
         if one.absent is Absent.SAYS_NOTHING:
             return True
         passed = one.absent is Absent.PASSES
-        if not passed and (status == 0 or self._cluster.problem):
+        may_end = status == 0 or (status is not None and one.absent is Absent.FAILS_WHILE_IT_RUNS)
+        if not passed and (may_end or self._cluster.problem):
             return False
         until = f"{self._run.timeout:g} s" if status is None else f"the command ended ({_status(status)})"
         seen = "nothing of the kind" if passed else f"none before {until}"

@@ -34,6 +34,7 @@ class Absent(StrEnum):
     """The result if nothing of the kind is seen."""
 
     FAILS = "fails"
+    FAILS_WHILE_IT_RUNS = "fails while it runs"  # a client may also report the error, and end
     PASSES = "passes"
     SAYS_NOTHING = "says nothing"
 

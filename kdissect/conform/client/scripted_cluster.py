@@ -47,6 +47,7 @@ MAX_CONNECTIONS = 500
 _CHUNK = 65_536
 _SIZE = 4
 _WAITING = 1000  # requests of a connection that are read ahead
+_CUT_AT = 10  # before the first records, which clients may read one by one
 _PIECE = 5  # bytes of the first pieces of a response that comes in pieces
 _PAUSE_S = 0.02
 _JOIN_S = 2.0
@@ -67,7 +68,7 @@ class Reply(NamedTuple):
     delay_s: float = 0.0
     in_pieces: bool = False
     is_cut: bool = False
-    """Half of the response is sent, and the connection is closed."""
+    """The first bytes of the response are sent, and the connection is closed."""
     closes: bool = False
     """The connection is closed instead of a response."""
     has_tags: bool = False
@@ -305,7 +306,7 @@ class _Served:
             return True
         data = _encoded(asked, reply)
         if reply.is_cut:
-            data = data[: max(len(data) // 2, 1)]
+            data = data[:_CUT_AT]
         self._cluster.sent(asked)  # before: the client may be faster than this thread
         for piece in _pieces(data) if reply.in_pieces else (data,):
             self._record.received(piece)

@@ -244,8 +244,11 @@ def _is_data(state: ClusterState, asked: Asked) -> bool:
     return asked.key == FETCH or (asked.key == PRODUCE and _is_produced(state, asked))
 
 
-_METADATA = Expectation("CNF110", "Metadata", expects.sends("Metadata"))
-_LEADER = Expectation("CNF111", "a request for the partition at its new leader", expects.follows_leader)
+_METADATA = Expectation("CNF110", "Metadata", expects.sends("Metadata"), Absent.FAILS_WHILE_IT_RUNS)
+_LEADER = Expectation(
+    "CNF111", "a request for the partition at its new leader", expects.follows_leader,
+    Absent.FAILS_WHILE_IT_RUNS,
+)  # fmt: skip
 _SEQUENCE = Expectation(
     "CNF121", "producer id, epoch and sequence of before", expects.keeps_sequence, Absent.SAYS_NOTHING
 )
