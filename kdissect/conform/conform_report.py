@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 class ConformReport(NamedTuple):
-    """What a run found. `tested` is the address of a broker or the command of a client.
+    """Results of a run. `tested` is the address of a broker or the command of a client.
 
     `head` is the first line of the text. `advertised` is the number of versions that the broker advertises.
     """

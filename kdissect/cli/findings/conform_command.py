@@ -42,6 +42,10 @@ _TARGETS = ("broker", "client")
 def run(arguments: Sequence[str]) -> int:
     """Test a broker or a client, print the report and return the exit code."""
     words = list(arguments)
+    if words[:1] == ["diff"]:
+        from kdissect.cli.findings import conform_diff_command  # start-up: most test something
+
+        return conform_diff_command.run(words[1:])
     at = words.index("--") if "--" in words else len(words)
     parser = _parser()
     options = parser.parse_args(words[:at])
@@ -183,7 +187,7 @@ def _parser() -> ArgumentParser:
         "that the broker advertises, and plays sequences such as the life of a topic or a transaction. It "
         "creates topics, groups and transactional ids that begin with kdissect-conform-, and deletes the "
         "topics and groups. conform client runs COMMAND with a scripted cluster on loopback, once for each "
-        "situation, such as a leader change. The rules of check and statements of the suite judge the bytes.",
+        "situation, such as a leader change. conform diff A.json B.json compares two reports.",
     )
     parser.add_argument("tested", choices=_TARGETS, help="what to test")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What a client sent to a scripted cluster, and what it received, in the order of its arrival."""
+"""Requests of a client to a scripted cluster, in the order of their arrival, and the responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client does after a situation, and what it must not do: looked for in the requests that follow."""
+"""Expectations of what a client does after a situation, looked for in the requests that follow."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kdissect.conform.client.exchange_log import (
     produced,
 )
 from kdissect.conform.client.record_responses import found
+from kdissect.model.wording import plural
 from kdissect.schema.protocol_messages import API_VERSIONS, api_name
 
 GROUP_APIS = tuple(map(key_of, ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch")))
@@ -237,7 +238,7 @@ def resets_offset(scene: Scene) -> Seen | None:
             return Seen(one, True, f"offset {offset}")
         again += offset == wanted
         if again >= _MANY:
-            return Seen(one, False, f"offset {wanted} again, {again} times")
+            return Seen(one, False, f"offset {wanted} again, {plural(again, 'time')}")
     return None
 
 

@@ -78,7 +78,7 @@ class Reply(NamedTuple):
 
 
 class Script(Protocol):
-    """What a cluster does besides what Kafka does. Both methods are called with the cluster's lock."""
+    """Behavior of a cluster besides that of Kafka. Both methods are called with the cluster's lock."""
 
     def before(self, state: ClusterState, asked: Asked) -> Body | None:
         """Change the state before a request, or return the body of its response."""
