@@ -55,7 +55,7 @@ JOBS = {
         "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
-        "conform": ("findings", "a broker under test"),
+        "conform": ("findings", "a broker or client under test"),
         "extract": ("captures", "packets, also redacted"),
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),

@@ -1,1 +1,1 @@
-"""Requests to a running broker, and the verdict on its responses (`kdissect conform`)."""
+"""Tests of running brokers and of clients, and the verdict on their packets (`kdissect conform`)."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.statement_results import Place
 from kdissect.decoders.encoder import encode
 from kdissect.decoders.headers import request_header_version
 from kdissect.decoders.messages import decode_response
@@ -48,15 +49,12 @@ class Outcome(StrEnum):
 
 
 class Response(NamedTuple):
-    """A request and its result. `port` and `ordinal` are its place: the client's port, and the number of the
-    request on that connection. `body` is None without a decoded response.
-    """
+    """A request and its result. `body` is None without a decoded response."""
 
     api_key: int
     version: int
     outcome: Outcome
-    port: int
-    ordinal: int
+    place: Place
     body: Any = None
     detail: str = ""
     body_version: int = 0
@@ -92,6 +90,11 @@ class Dialer:
         self.timeout = timeout
         self.received = 0
 
+    @property
+    def logs_in(self) -> bool:
+        """Whether connections log in with SASL."""
+        return "sasl_mechanism" in self._settings
+
     def connect(self, address: Endpoint) -> Connection:
         """Return a connection after TLS and SASL. Raises LoginError."""
         try:
@@ -104,7 +107,7 @@ class Dialer:
         except (OSError, ValueError) as error:
             plain.close()
             raise LoginError(f"{address}: {error}; is it the right security.protocol?") from None
-        if "sasl_mechanism" in self._settings:
+        if self.logs_in:
             self._login(connection, address)
         return connection
 
@@ -160,7 +163,7 @@ class Connection:
         self._dialer = dialer
         self._wire = wire
         client, broker = wire.getsockname(), wire.getpeername()
-        self.port: int = client[1]
+        self._ports: tuple[int, int] = (client[1], broker[1])
         self._record = capture.connection(Endpoint(client[0], client[1]), Endpoint(broker[0], broker[1]))
         self._requests = 0
         self._read = b""
@@ -197,22 +200,22 @@ class Connection:
         """Send a request as bytes, size included. Its correlation id has to be the number of the request."""
         ordinal, self._requests = self._requests, self._requests + 1
         deadline = time.monotonic() + self._dialer.timeout
-        place = (self.port, ordinal)
+        place = Place(*self._ports, ordinal)
         self._record.sent(data)
         try:
             self._wire.settimeout(self._dialer.timeout)
             self._wire.sendall(data)
         except OSError:
             self.close(by_broker=True)
-            return Response(api_key, version, Outcome.CLOSED, *place)
+            return Response(api_key, version, Outcome.CLOSED, place)
         if not waits:
-            return Response(api_key, version, Outcome.SENT, *place)
+            return Response(api_key, version, Outcome.SENT, place)
         content = self._response(ordinal, deadline)
         if isinstance(content, bytes):
             return _decoded(content, api_key, version, place)
         outcome, detail = content
         self.close(by_broker=outcome is Outcome.CLOSED)
-        return Response(api_key, version, outcome, *place, detail=detail)
+        return Response(api_key, version, outcome, place, detail=detail)
 
     @property
     def next_id(self) -> int:
@@ -287,9 +290,9 @@ def request_header(
     )
 
 
-def _decoded(content: bytes, api_key: int, version: int, place: tuple[int, int]) -> Response:
+def _decoded(content: bytes, api_key: int, version: int, place: Place) -> Response:
     try:
         found = decode_response(content, api_key, version, size_prefixed=False)
     except DecodeError as error:
-        return Response(api_key, version, Outcome.UNDECODABLE, *place, detail=str(error))
-    return Response(api_key, version, Outcome.ANSWERED, *place, found.body, body_version=found.version)
+        return Response(api_key, version, Outcome.UNDECODABLE, place, detail=str(error))
+    return Response(api_key, version, Outcome.ANSWERED, place, found.body, body_version=found.version)

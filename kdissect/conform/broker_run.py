@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kdissect.conform.broker_connection import (
     CLIENT_ID,
@@ -20,6 +20,7 @@ from kdissect.conform.broker_connection import (
     Response,
 )
 from kdissect.conform.request_bodies import Subject
+from kdissect.conform.statement_results import Observation
 from kdissect.decoders.generated.values import Value, present
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.wording import plural
@@ -54,16 +55,6 @@ class NoResponseError(Exception):
     def __init__(self, response: Response | None, why: str) -> None:
         super().__init__(why)
         self.response = response
-
-
-class Observation(NamedTuple):
-    """The result of a statement at one exchange."""
-
-    code: str
-    response: Response
-    passed: bool
-    expected: str
-    seen: str
 
 
 class BrokerRun:
@@ -125,10 +116,15 @@ class BrokerRun:
                 raise RunOverError(str(error)) from None
             raise NoResponseError(None, str(error)) from None
 
-    def ask_alone(self, api_key: int, version: int) -> Response:
-        """Send a request without fields on a connection of its own. Raises RunOverError."""
+    @property
+    def logs_in(self) -> bool:
+        """Whether connections log in with SASL."""
+        return self._dialer.logs_in
+
+    def ask_alone(self, api_key: int, version: int, body: Body | None = None) -> Response:
+        """Send a request on a connection of its own. Raises RunOverError."""
         connection = self.fresh()
-        response = connection.ask(api_key, version, {})
+        response = connection.ask(api_key, version, body or {})
         connection.close()
         return response
 
@@ -237,7 +233,11 @@ class BrokerRun:
 
     def observe(self, code: str, response: Response, *, passed: bool, expected: str, seen: str) -> bool:
         """Note the result of a statement, and return whether it passed."""
-        self.observations.append(Observation(code, response, passed, expected, seen))
+        is_undecodable = response.outcome is Outcome.UNDECODABLE
+        undecodable = (response.api_key, response.version) if is_undecodable else None
+        self.observations.append(
+            Observation(code, response.place, passed, expected, seen, undecodable=undecodable)
+        )
         return passed
 
     def errs(self, code: str, response: Response, found: int, *wanted: int) -> bool:

@@ -8,33 +8,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-from kdissect.api import Dissection
 from kdissect.broker_loggers.client_properties import Settings
-from kdissect.conform.broker_connection import Dialer, Outcome
-from kdissect.conform.broker_run import BrokerRun, NoResponseError, Observation, RunOverError, key_of
+from kdissect.conform.broker_connection import Dialer
+from kdissect.conform.broker_run import BrokerRun, NoResponseError, RunOverError, key_of
 from kdissect.conform.broker_sequences import SEQUENCES, clean_up, prepare, refusals
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.statement_results import Judged, verdict_on
 from kdissect.conform.version_tests import discover, test_versions
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.finding import Who
 from kdissect.report.baseline import Baseline
 from kdissect.report.verdict import Verdict
-from kdissect.rules.finding_evidence import finding_of, occurrence_of
-from kdissect.rules.findings import FindingLog
-from kdissect.rules.judge import Judge
-from kdissect.rules.registry import ALL_RULES
-from kdissect.rules.rule import RESPONSE, Violation
-from kdissect.rules.rule_selection import select
-from kdissect.rules.run_coverage.capture_quality import quality_of
-from kdissect.rules.statements import STATEMENTS
-from kdissect.session.events import ConnectionClosed
-from kdissect.session.exchange import Exchange
-from kdissect.session.info import ConnectionInfo
+from kdissect.rules.broker_statements import BROKER_STATEMENTS
 
 _CLEANING_UP = "cleaning up"
-_Place = tuple[int, int]
-"""Port of the client, number of the request on the connection."""
 
 
 class Wanted(NamedTuple):
@@ -100,66 +88,5 @@ def _tried(run: BrokerRun, name: str, play: Callable[[BrokerRun], None]) -> bool
 
 def judged(run: BrokerRun, path: str, shown: Sequence[str], baseline: Baseline | None) -> Verdict:
     """Return the verdict on the packets of a run, with its statements. `shown` are the names of the files."""
-    dissection = Dissection(path, ports=(run.address.port, *(one.port for one in run.brokers.values())))
-    judge = Judge(select(ALL_RULES, [], [], Who.BROKER), Who.BROKER)
-    statements = _Statements(run.observations)
-    for event in dissection.events():
-        judge.add(event)
-        if isinstance(event, (Exchange, ConnectionClosed)):
-            statements.see(event)
-    judge.finish()
-    quality = quality_of(judge.coverage)
-    statements.add_to(judge)
-    judge.rules = (*judge.rules, *STATEMENTS)
-    return Verdict(judge, quality, shown, baseline=baseline)
-
-
-class _Statements:
-    """Results of statements, which become findings at the exchanges of the packets."""
-
-    def __init__(self, observations: Sequence[Observation]) -> None:
-        self._waiting: dict[_Place, list[Observation]] = {}
-        for one in observations:
-            self._waiting.setdefault((one.response.port, one.response.ordinal), []).append(one)
-        self._placed: list[tuple[Observation, ConnectionInfo, Exchange | None]] = []
-
-    def see(self, event: Exchange | ConnectionClosed) -> None:
-        """Find the exchanges of results. What has none is about its connection."""
-        info = event.connection
-        if isinstance(event, Exchange):
-            found = self._waiting.pop((info.client.port, event.ordinal), ())
-            self._placed += [(one, info, event) for one in found]
-            return
-        for place in [place for place in self._waiting if place[0] == info.client.port]:
-            self._placed += [(one, info, None) for one in self._waiting.pop(place)]
-
-    def add_to(self, judge: Judge) -> None:
-        """Add failures to the findings of the rules, and count what was tested.
-
-        Rules that a statement overrides stay silent about its exchange. Where a rule speaks of a response
-        that does not decode, the statement stays silent.
-        """
-        by_code = {one.code: one for one in STATEMENTS}
-        found = judge.findings.all()
-        spoken = {(one.place.api_key, one.place.api_version) for one in found if one.place.side == RESPONSE}
-        over: set[tuple[str, int, str]] = set()
-        log = FindingLog()
-        for result, info, exchange in self._placed:
-            statement = by_code[result.code]
-            judge.coverage.at(info)
-            judge.coverage.exercise(statement.code)
-            at = (info.id, -1 if exchange is None else exchange.ordinal)
-            over |= {(*at, code) for code in statement.overrides}
-            response = result.response
-            is_said = response.outcome is Outcome.UNDECODABLE and response[:2] in spoken
-            if result.passed or is_said:
-                continue
-            frame = None if exchange is None else exchange.response or exchange.request
-            span = (-1, -1) if frame is None else (0, len(frame.data))
-            fault = Violation(result.expected, result.seen, start=span[0], end=span[1])
-            occurrence = occurrence_of(statement, fault, info, exchange, {})
-            log.add(statement, finding_of(statement, fault, info, exchange, occurrence))
-        for finding in found:
-            if (finding.place.connection, finding.place.exchange, finding.code) not in over:
-                log.put_back(finding)
-        judge.findings = log
+    ports = {run.address.port, *(one.port for one in run.brokers.values())}
+    return verdict_on(Judged(Who.BROKER, BROKER_STATEMENTS, run.observations, ports), path, shown, baseline)

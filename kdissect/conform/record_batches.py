@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from kdissect.decoders.compression.compress import compress
 from kdissect.decoders.records.checksum import crc32c
 from kdissect.decoders.records.varint import encode_varint
+from kdissect.model.record_batch import CONTROL, TRANSACTIONAL
 
 Pairs = Sequence[tuple[bytes | None, bytes | None]]
 """Keys and values."""
 _CHECKSUM_AT = 17  # of a batch of magic 2 (spec/001 "5.3.1 Record Batch")
-_TRANSACTIONAL = 1 << 4
 
 
 def batch(
@@ -34,9 +34,22 @@ def batch(
         content = compress(codec, content or b"", b"", 2)
     if content is None:
         raise ValueError(f"no codec {codec}")
-    last = len(records) - 1
-    bits = codec | (_TRANSACTIONAL if is_transactional else 0)
-    body = struct.pack(">hiqqqhii", bits, last, time_ms, time_ms, *producer, sequence, len(records)) + content
+    bits = codec | (TRANSACTIONAL if is_transactional else 0)
+    return _batch(bits, len(records), time_ms, producer, sequence, content)
+
+
+def control_batch(producer: tuple[int, int], time_ms: int, *, is_committed: bool) -> bytes:
+    """Return the marker that ends a transaction (spec/001 "5.3.1.1 Control Batches")."""
+    key = struct.pack(">hh", 0, is_committed)
+    value = struct.pack(">hi", 0, 0)
+    return _batch(TRANSACTIONAL | CONTROL, 1, time_ms, producer, -1, _record(0, key, value, b""))
+
+
+def _batch(
+    bits: int, count: int, time_ms: int, producer: tuple[int, int], sequence: int, content: bytes
+) -> bytes:
+    last = count - 1
+    body = struct.pack(">hiqqqhii", bits, last, time_ms, time_ms, *producer, sequence, count) + content
     head = struct.pack(">iBI", -1, 2, crc32c(body))
     return struct.pack(">qi", 0, len(head) + len(body)) + head + body
 
@@ -58,9 +71,9 @@ def with_wrong_checksum(made: bytes) -> bytes:
     return made[:_CHECKSUM_AT] + bytes((wrong,)) + made[_CHECKSUM_AT + 1 :]
 
 
-def _record(index: int, key: bytes | None, value: bytes | None) -> bytes:
-    # attributes, timestamp delta, offset delta, key, value, one header (spec/001 "5.3.2 Record")
-    header = encode_varint(1) + _varbytes(b"from") + _varbytes(b"kdissect")
+def _record(index: int, key: bytes | None, value: bytes | None, origin: bytes = b"kdissect") -> bytes:
+    # attributes, timestamp delta, offset delta, key, value, headers (spec/001 "5.3.2 Record")
+    header = encode_varint(1) + _varbytes(b"from") + _varbytes(origin) if origin else encode_varint(0)
     body = b"\0" + encode_varint(0) + encode_varint(index) + _varbytes(key) + _varbytes(value) + header
     return encode_varint(len(body)) + body
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import BinaryIO
 
@@ -17,12 +18,16 @@ _CLIENT, _BROKER = 0, 1
 
 
 class RunCapture:
-    """Writer of one packet file. Packets have the time at which kdissect sent or received them."""
+    """Writer of one packet file, for several threads.
+
+    Packets have the time at which kdissect sent or received them.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._writer = PcapngWriter(stream, application="kdissect conform")
         self._writer.interface(LinkType.RAW)
         self._last_ns = 0
+        self._lock = threading.Lock()
 
     def connection(self, client: Endpoint, broker: Endpoint) -> RecordedConnection:
         """Return a connection that has just been made."""
@@ -30,8 +35,9 @@ class RunCapture:
 
     def write(self, packet: bytes) -> None:
         """Write a packet with the present time, later than that of the packet before."""
-        self._last_ns = max(self._last_ns + 1, time.time_ns())
-        self._writer.write(self._last_ns, packet)
+        with self._lock:
+            self._last_ns = max(self._last_ns + 1, time.time_ns())
+            self._writer.write(self._last_ns, packet)
 
 
 class RecordedConnection:
@@ -44,6 +50,7 @@ class RecordedConnection:
             headers_between(flow_key(broker, client)),
         )
         self._next = [0, 0]
+        self._lock = threading.Lock()
         self._packet(_CLIENT, _SYN)
         self._packet(_BROKER, _SYN | _ACK)
         self._packet(_CLIENT, _ACK)
@@ -67,6 +74,7 @@ class RecordedConnection:
             self._packet(side, _PSH | _ACK, data[at : at + _SEGMENT])
 
     def _packet(self, side: int, flags: int, payload: bytes = b"") -> None:
-        ack = self._next[1 - side] if flags & _ACK else 0
-        self._capture.write(self._headers[side].packet(self._next[side], ack, flags, payload))
-        self._next[side] += len(payload) + bool(flags & (_SYN | _FIN))
+        with self._lock:
+            ack = self._next[1 - side] if flags & _ACK else 0
+            self._capture.write(self._headers[side].packet(self._next[side], ack, flags, payload))
+            self._next[side] += len(payload) + bool(flags & (_SYN | _FIN))

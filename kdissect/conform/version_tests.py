@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kdissect.conform.broker_connection import TLS_ALERT, Outcome, Response
-from kdissect.conform.broker_run import PRODUCE, BrokerRun, RunOverError, is_flexible, key_of
+from kdissect.conform.broker_run import METADATA, PRODUCE, BrokerRun, RunOverError, is_flexible, key_of
 from kdissect.conform.request_bodies import REQUESTS, Effect, Fields, emptied, with_nulls
 from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
@@ -12,7 +12,7 @@ from kdissect.schema.protocol_messages import API_VERSIONS
 UNKNOWN_TAGS = {9_999: b"kdissect"}
 """Of no message: KIP-482 gives numbers in ascending order."""
 _NOT_THERE = 32_767
-_UNSUPPORTED_VERSION = 35
+_UNSUPPORTED_MECHANISM, _UNSUPPORTED_VERSION = 33, 35
 
 
 def discover(run: BrokerRun) -> None:
@@ -55,7 +55,27 @@ def discover(run: BrokerRun) -> None:
         low, high = max(row.min_version, api.versions.first), min(row.max_version, api.versions.last)
         if low <= high:
             run.advertised[row.api_key] = (low, high)
+    _refuse_login(run)
     _compare_versions(run, answer)
+
+
+def _refuse_login(run: BrokerRun) -> None:
+    """Raise RunOverError if the listener wants a login, and the user named no mechanism.
+
+    Such a listener closes the connection at Metadata, and has no mechanism of this name.
+    """
+    if run.logs_in or not run.has("SaslHandshake", "Metadata"):
+        return
+    if run.ask_alone(METADATA, run.advertised[METADATA][0]).outcome is not Outcome.CLOSED:
+        return
+    version = min(run.highest("SaslHandshake"), 1)
+    shaken = run.ask_alone(key_of("SaslHandshake"), version, {"mechanism": "kdissect-conform"})
+    if shaken.is_answered and shaken.body.error_code == _UNSUPPORTED_MECHANISM:
+        offered = ", ".join(map(str, shaken.body.mechanisms)) or "none"
+        raise RunOverError(
+            f"the broker wants a login with SASL (mechanisms: {offered}): --command-config requires "
+            "security.protocol=SASL_PLAINTEXT or SASL_SSL, sasl.mechanism and sasl.jaas.config"
+        )
 
 
 def _compare_versions(run: BrokerRun, answer: Response) -> None:

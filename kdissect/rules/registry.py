@@ -140,9 +140,11 @@ refuse_idle_overrides(ALL_RULES)
 
 def rule_by(word: str) -> Rule | None:
     """Return the rule or the statement of `kdissect conform` with this code or name."""
-    from kdissect.rules.statements import STATEMENTS  # start-up: few ask for one by its name
+    # start-up: few ask for one by its name
+    from kdissect.rules.broker_statements import BROKER_STATEMENTS
+    from kdissect.rules.client_statements import CLIENT_STATEMENTS
 
-    known = (*EVERY_RULE, *STATEMENTS)
+    known = (*EVERY_RULE, *BROKER_STATEMENTS, *CLIENT_STATEMENTS)
     return next((rule for rule in known if word.upper() == rule.code or word == rule.name), None)
 
 

@@ -15,9 +15,9 @@ from kdissect.decoders.messages import decode_request
 from kdissect.decoders.records.batches import split_batches
 from kdissect.model.errors import DecodeError
 
-API_VERSIONS, METADATA, PRODUCE, FETCH, LIST_OFFSETS = 18, 3, 0, 1, 2
+API_VERSIONS, METADATA, PRODUCE, FETCH, LIST_OFFSETS, SASL_HANDSHAKE = 18, 3, 0, 1, 2, 17
 VERSIONS = {PRODUCE: (3, 5), FETCH: (4, 6), LIST_OFFSETS: (1, 2), METADATA: (4, 8), API_VERSIONS: (0, 3)}
-UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, UNSUPPORTED = 3, 2, 1, 35
+UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, UNSUPPORTED, NO_MECHANISM = 3, 2, 1, 35, 33
 _MAX_FRAME = 1 << 20
 HANDSHAKES = 2  # requests that a broker with the faults "hang" and "close" responds to
 
@@ -46,11 +46,16 @@ class SmallBroker(socketserver.ThreadingTCPServer):
         """Return the body of the response to a request."""
         with self.lock:
             return {API_VERSIONS: self._versions, METADATA: self._metadata, PRODUCE: self._produce,
-                    FETCH: self._fetch, LIST_OFFSETS: self._offsets}[api](body)  # fmt: skip
+                    FETCH: self._fetch, LIST_OFFSETS: self._offsets, SASL_HANDSHAKE: self._mechanisms,
+                    }[api](body)  # fmt: skip
+
+    def _mechanisms(self, _: Any) -> dict[str, Any]:
+        return {"error_code": NO_MECHANISM, "mechanisms": ["PLAIN"]}
 
     def _versions(self, _: Any) -> dict[str, Any]:
+        versions = VERSIONS | ({SASL_HANDSHAKE: (0, 1)} if self.fault == "SASL" else {})
         rows = [{"api_key": key, "min_version": low, "max_version": high}
-                for key, (low, high) in VERSIONS.items()]  # fmt: skip
+                for key, (low, high) in versions.items()]  # fmt: skip
         return {"api_keys": rows}
 
     def _metadata(self, body: Any) -> dict[str, Any]:
@@ -139,6 +144,8 @@ class _Handler(socketserver.StreamRequestHandler):
         broker, header = self.server, request.header
         broker.requests += 1
         api, version = header.api_key, header.api_version
+        if broker.fault == "SASL" and api not in (API_VERSIONS, SASL_HANDSHAKE):
+            return False
         late = broker.requests > HANDSHAKES
         if late and broker.fault == "close":
             return False
@@ -151,7 +158,7 @@ class _Handler(socketserver.StreamRequestHandler):
         if late and broker.fault == "flood":
             while True:
                 self.wfile.write(struct.pack(">ii", 65_536, -7) + bytes(65_532))
-        if not VERSIONS[api][0] <= version <= VERSIONS[api][1]:
+        if api in VERSIONS and not VERSIONS[api][0] <= version <= VERSIONS[api][1]:
             return False
         answer = encode_response(api, version, header.correlation_id, broker.answer(api, request.body))
         if broker.fault == "long metadata" and api == METADATA and version == 8:

@@ -16,11 +16,12 @@ import pytest
 
 from kdissect.cli import main
 from kdissect.conform.broker_connection import Dialer, Outcome, Response
-from kdissect.conform.broker_report import conform_schema
 from kdissect.conform.broker_run import BrokerRun, NoResponseError
 from kdissect.conform.broker_sequences import clean_up
+from kdissect.conform.conform_report import conform_schema
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.statement_results import Place
 from kdissect.decoders.bodies import decode_response_body
 from kdissect.decoders.encoder import encode
 from kdissect.model.endpoint import Endpoint
@@ -172,6 +173,13 @@ def test_a_tls_listener_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None
     assert "TLS" in report["ended_early"]
 
 
+def test_a_listener_that_wants_a_login_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("SASL") as broker:
+        code, report = conform(broker, capfd)
+    assert (code, codes(report)) == (UNREADABLE, set())
+    assert "SASL (mechanisms: PLAIN): --command-config requires" in report["ended_early"]
+
+
 def test_a_version_that_is_not_refused(capfd: pytest.CaptureFixture[str]) -> None:
     """The response is of version 0, without the error code."""
     with small_broker("no refusal") as broker:
@@ -226,7 +234,7 @@ def test_a_coordinator_that_is_not_ready_is_asked_again(monkeypatch: pytest.Monk
         asked.append(version)
         frame = encode(message, version, {"throttle_time_ms": 0, "error_code": codes[len(asked) - 1]})
         body = decode_response_body(frame, 0, key, version)
-        return Response(key, version, Outcome.ANSWERED, 1, 0, body)
+        return Response(key, version, Outcome.ANSWERED, Place(1, 2, 0), body)
 
     monkeypatch.setattr(BrokerRun, "ask", ask)
     address, dialer = Endpoint("127.0.0.1", 1), Dialer({}, 1, RunCapture(BytesIO()))

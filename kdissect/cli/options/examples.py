@@ -36,6 +36,7 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "conform": (
         ("test a broker, and keep the packets", "conform broker 127.0.0.1:9092 --capture run.pcapng"),
         ("one API, as JUnit XML", "conform broker 127.0.0.1:9092 --api Fetch --format junit -o a.xml"),
+        ("test a client", "conform client --capture run.pcapng -- python producer.py '{bootstrap}'"),
     ),
     "tap": (("the plaintext of a JVM, into a file", "tap 4094 -w app.pcapng"),),
     "info": (

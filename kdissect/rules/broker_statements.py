@@ -1,4 +1,4 @@
-"""Statements that `kdissect conform` tests on a running broker.
+"""Statements that `kdissect conform broker` tests on a running broker.
 
 Packets alone cannot break them: kdissect has to know why it sent a request.
 
@@ -12,7 +12,7 @@ from kdissect.model.finding import Claim, Level, Who
 from kdissect.rules.rule import Rule
 
 
-class Statement(Rule):
+class BrokerStatement(Rule):
     """Base of every statement about a broker.
 
     `overrides` are rules that do not know why the request was sent: they stay silent about its exchange,
@@ -24,7 +24,7 @@ class Statement(Rule):
     needs = "a broker that answers kdissect"
 
 
-class AnswersAdvertisedVersions(Statement):
+class AnswersAdvertisedVersions(BrokerStatement):
     """A broker responds to a request of each version that it advertises, in the layout of that version."""
 
     code, name = "CNF001", "answers-advertised-versions"
@@ -32,7 +32,7 @@ class AnswersAdvertisedVersions(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class IgnoresUnknownTags(Statement):
+class IgnoresUnknownTags(BrokerStatement):
     """A broker ignores tagged fields that it does not know, in the header and in the body."""
 
     code, name = "CNF002", "ignores-unknown-tags"
@@ -40,7 +40,7 @@ class IgnoresUnknownTags(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class AcceptsNull(Statement):
+class AcceptsNull(BrokerStatement):
     """A broker accepts null in fields that are nullable, and as client id."""
 
     code, name = "CNF003", "accepts-null"
@@ -48,7 +48,7 @@ class AcceptsNull(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class AcceptsEmptyLists(Statement):
+class AcceptsEmptyLists(BrokerStatement):
     """A broker responds to a request whose lists are empty."""
 
     code, name = "CNF004", "accepts-empty-lists"
@@ -56,7 +56,7 @@ class AcceptsEmptyLists(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class NegotiatesApiVersions(Statement):
+class NegotiatesApiVersions(BrokerStatement):
     """A broker responds to an ApiVersions request of a version that it does not have in version 0, with
     UNSUPPORTED_VERSION.
     """
@@ -66,49 +66,49 @@ class NegotiatesApiVersions(Statement):
     overrides = ("PAI005", "VER004")
 
 
-class NamesApiVersionsRange(Statement):
+class NamesApiVersionsRange(BrokerStatement):
     """The response that refuses an ApiVersions version names the versions of ApiVersions."""
 
     code, name, level = "CNF006", "names-apiversions-range", Level.SHOULD
     cites = ("KIP-511 Proposed Changes",)
 
 
-class AdvertisesOneSetOfVersions(Statement):
+class AdvertisesOneSetOfVersions(BrokerStatement):
     """A broker advertises the same versions in each version of the ApiVersions response."""
 
     code, name = "CNF007", "advertises-one-set-of-versions"
     cites = ("spec/002 3.1 Lowest and highest version",)
 
 
-class ShowsCreatedTopic(Statement):
+class ShowsCreatedTopic(BrokerStatement):
     """A topic that CreateTopics created without an error is in Metadata, with its partitions."""
 
     code, name = "CNF010", "shows-created-topic"
     cites = ("spec/000 CreateTopics API",)
 
 
-class RefusesExistingTopic(Statement):
+class RefusesExistingTopic(BrokerStatement):
     """CreateTopics for a topic that exists has the error TOPIC_ALREADY_EXISTS."""
 
     code, name = "CNF011", "refuses-existing-topic"
     cites = ("spec/000 CreateTopics API",)
 
 
-class ValidatesOnly(Statement):
+class ValidatesOnly(BrokerStatement):
     """CreateTopics with validate_only creates no topic."""
 
     code, name = "CNF012", "validates-only"
     cites = ("spec/003 CreateTopics API",)
 
 
-class ForgetsDeletedTopic(Statement):
+class ForgetsDeletedTopic(BrokerStatement):
     """A topic that DeleteTopics deleted without an error is unknown afterwards."""
 
     code, name = "CNF013", "forgets-deleted-topic"
     cites = ("spec/000 DeleteTopics API",)
 
 
-class RefusesUnknownTopic(Statement):
+class RefusesUnknownTopic(BrokerStatement):
     """Metadata, Produce, Fetch and ListOffsets for a topic that does not exist have the error
     UNKNOWN_TOPIC_OR_PARTITION.
     """
@@ -117,14 +117,14 @@ class RefusesUnknownTopic(Statement):
     cites = ("spec/000 Error Codes",)
 
 
-class RefusesUnknownTopicId(Statement):
+class RefusesUnknownTopicId(BrokerStatement):
     """Requests that name a topic by an id that no topic has have the error UNKNOWN_TOPIC_ID."""
 
     code, name = "CNF015", "refuses-unknown-topic-id"
     cites = ("KIP-516 Public Interfaces",)
 
 
-class ReturnsStoredRecords(Statement):
+class ReturnsStoredRecords(BrokerStatement):
     """Fetch returns the records that Produce stored, with their keys and values, at the offsets of the
     response.
     """
@@ -133,35 +133,35 @@ class ReturnsStoredRecords(Statement):
     cites = ("spec/001 5.3.1 Record Batch", "spec/001 Guarantees")
 
 
-class ListsOffsets(Statement):
+class ListsOffsets(BrokerStatement):
     """ListOffsets returns the offset after the last record as the latest, and the first as the earliest."""
 
     code, name = "CNF021", "lists-offsets"
     cites = ("spec/003 ListOffsets API",)
 
 
-class RefusesOffsetAfterEnd(Statement):
+class RefusesOffsetAfterEnd(BrokerStatement):
     """Fetch from an offset after the end of the log has the error OFFSET_OUT_OF_RANGE."""
 
     code, name = "CNF022", "refuses-offset-after-end"
     cites = ("spec/000 Error Codes",)
 
 
-class RefusesWrongChecksum(Statement):
+class RefusesWrongChecksum(BrokerStatement):
     """Produce of a batch whose checksum is wrong has the error CORRUPT_MESSAGE."""
 
     code, name = "CNF023", "refuses-wrong-checksum"
     cites = ("spec/000 Error Codes",)
 
 
-class StoresBatchOnce(Statement):
+class StoresBatchOnce(BrokerStatement):
     """A batch of an idempotent producer that comes twice is stored once."""
 
     code, name = "CNF024", "stores-batch-once"
     cites = ("KIP-98 Proposed Changes",)
 
 
-class RefusesSequenceGap(Statement):
+class RefusesSequenceGap(BrokerStatement):
     """A batch of an idempotent producer that leaves out sequences has the error
     OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
@@ -170,21 +170,21 @@ class RefusesSequenceGap(Statement):
     cites = ("KIP-98 Proposed Changes",)
 
 
-class ReturnsCommittedOffset(Statement):
+class ReturnsCommittedOffset(BrokerStatement):
     """OffsetFetch returns the offset and the metadata that OffsetCommit stored."""
 
     code, name = "CNF030", "returns-committed-offset"
     cites = ("spec/000 OffsetFetch API",)
 
 
-class ReturnsNoOffset(Statement):
+class ReturnsNoOffset(BrokerStatement):
     """OffsetFetch returns -1 for a partition without a committed offset."""
 
     code, name = "CNF031", "returns-no-offset"
     cites = ("spec/000 OffsetFetch API",)
 
 
-class RequiresMemberId(Statement):
+class RequiresMemberId(BrokerStatement):
     """A broker responds to the first JoinGroup of a member, from version 4 on, with a member id and
     MEMBER_ID_REQUIRED.
     """
@@ -193,42 +193,42 @@ class RequiresMemberId(Statement):
     cites = ("KIP-394 Proposed Changes",)
 
 
-class ReturnsAssignment(Statement):
+class ReturnsAssignment(BrokerStatement):
     """SyncGroup returns the assignment that the leader of the group sent."""
 
     code, name = "CNF041", "returns-assignment"
     cites = ("spec/000 SyncGroup API",)
 
 
-class AcceptsHeartbeat(Statement):
+class AcceptsHeartbeat(BrokerStatement):
     """Heartbeat of a member in its generation has no error."""
 
     code, name = "CNF042", "accepts-heartbeat"
     cites = ("spec/000 Heartbeat API",)
 
 
-class RefusesOtherGeneration(Statement):
+class RefusesOtherGeneration(BrokerStatement):
     """Heartbeat in a generation that the group does not have has the error ILLEGAL_GENERATION."""
 
     code, name = "CNF043", "refuses-other-generation"
     cites = ("spec/000 Heartbeat API", "spec/000 Error Codes")
 
 
-class RefusesUnknownMember(Statement):
+class RefusesUnknownMember(BrokerStatement):
     """Heartbeat of a member that left its group has the error UNKNOWN_MEMBER_ID."""
 
     code, name = "CNF044", "refuses-unknown-member"
     cites = ("spec/000 Heartbeat API", "spec/000 Error Codes")
 
 
-class ShowsCommittedTransaction(Statement):
+class ShowsCommittedTransaction(BrokerStatement):
     """A Fetch that reads committed records returns those of a committed transaction."""
 
     code, name = "CNF050", "shows-committed-transaction"
     cites = ("KIP-98 Proposed Changes",)
 
 
-class NamesAbortedTransaction(Statement):
+class NamesAbortedTransaction(BrokerStatement):
     """A Fetch that reads committed records leaves out those of an aborted transaction, or names its
     producer.
     """
@@ -237,14 +237,14 @@ class NamesAbortedTransaction(Statement):
     cites = ("KIP-98 Proposed Changes",)
 
 
-class FencesOldProducer(Statement):
+class FencesOldProducer(BrokerStatement):
     """A producer whose transactional id has a new epoch cannot end a transaction."""
 
     code, name = "CNF052", "fences-old-producer"
     cites = ("KIP-98 Proposed Changes",)
 
 
-class RefusesUnknownVersion(Statement):
+class RefusesUnknownVersion(BrokerStatement):
     """A broker closes the connection, or responds with UNSUPPORTED_VERSION, if a request has a version that
     it does not advertise.
     """
@@ -254,7 +254,7 @@ class RefusesUnknownVersion(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class RefusesUnknownApi(Statement):
+class RefusesUnknownApi(BrokerStatement):
     """A broker closes the connection, or responds with an error, if a request has an API key that it does not
     advertise.
     """
@@ -264,7 +264,7 @@ class RefusesUnknownApi(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class RefusesWrongSize(Statement):
+class RefusesWrongSize(BrokerStatement):
     """A broker closes the connection if the size of a frame is negative or too large."""
 
     code, name = "CNF062", "refuses-wrong-size"
@@ -272,7 +272,7 @@ class RefusesWrongSize(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class RefusesShortBody(Statement):
+class RefusesShortBody(BrokerStatement):
     """A broker closes the connection, or responds with an error, if a request ends within its body."""
 
     code, name, level = "CNF063", "refuses-short-body", Level.SHOULD
@@ -280,14 +280,14 @@ class RefusesShortBody(Statement):
     overrides = ("PAI005", "VER017")
 
 
-class ServesOtherConnections(Statement):
+class ServesOtherConnections(BrokerStatement):
     """After a malformed request on one connection, a broker accepts others and responds to them."""
 
     code, name = "CNF064", "serves-other-connections"
     cites = ("spec/004 Connection Termination",)
 
 
-STATEMENTS: tuple[Statement, ...] = tuple(
-    sorted((kind() for kind in Statement.__subclasses__()), key=lambda one: one.code)
+BROKER_STATEMENTS: tuple[BrokerStatement, ...] = tuple(
+    sorted((kind() for kind in BrokerStatement.__subclasses__()), key=lambda one: one.code)
 )
-"""Every statement, by code."""
+"""Every statement about brokers, by code."""

@@ -1,0 +1,62 @@
+"""`kdissect conform diff`: compares two reports of `kdissect conform`."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kdissect.cli.diagnostics import FINDINGS, OK, UNREADABLE, say
+from kdissect.cli.formats.row_table import Facts, RowTable
+from kdissect.cli.formats.titled_tables import add_tables, write_tables
+from kdissect.cli.options.command_parser import command_parser
+from kdissect.cli.options.output_options import writing
+from kdissect.cli.output import Output
+from kdissect.conform.report_diff import Change, ReportError, changes
+from kdissect.model.wording import aligned
+from kdissect.report.printable import printable
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Compare two reports, print what changed and return the exit code."""
+    parser = command_parser(
+        "conform diff",
+        "Compare two reports of kdissect conform --format json: statements, situations and API versions "
+        "whose result changed. The exit code is 1 if B has a failure that A does not have.",
+    )
+    parser.add_argument("before", metavar="A.json", help="the report to compare with")
+    parser.add_argument("after", metavar="B.json", help="the newer report")
+    add_tables(parser, "changes")
+    options = parser.parse_args(arguments)
+    reports: list[Any] = []
+    for path in (options.before, options.after):
+        try:
+            reports.append(json.loads(Path(path).read_bytes()))
+        except OSError as error:
+            say(f"{path}: {error.strerror}")
+            return UNREADABLE
+        except (ValueError, RecursionError):
+            say(f"{path}: it is no JSON")
+            return UNREADABLE
+    try:
+        found = changes(*reports)
+    except ReportError as error:
+        say(f"{options.before}, {options.after}: {error}")
+        return UNREADABLE
+    code = writing(parser, options, lambda output: _write(options, output, found))
+    return code if code != OK else FINDINGS if any(one.is_new_failure for one in found) else OK
+
+
+def _write(options: Namespace, output: Output, found: Sequence[Change]) -> None:
+    rows: list[Facts] = [one._asdict() | {"is_new_failure": one.is_new_failure} for one in found]
+    table = RowTable("changes", lambda: rows)
+    write_tables(options, output, {"changes": rows}, [table], lambda: output.write_text(_text(found)))
+
+
+def _text(found: Sequence[Change]) -> str:
+    if not found:
+        return "no result changed\n"
+    cells = [[one.part, printable(one.name), one.before or "-", one.after or "-"] for one in found]
+    return "\n".join(map(str.rstrip, aligned([["part", "name", "before", "after"], *cells]))) + "\n"
