@@ -130,13 +130,24 @@ def test_bytes_that_begin_as_an_id_prove_no_schema(tmp_path: Path, capfd: pytest
 
 
 def test_an_incompatible_change(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    fields = [{"name": "id", "type": "long"}]
+    fields = [{"name": "id", "type": "long"}, {"name": "state", "type": "string"}]
     text = json.dumps({"type": "record", "name": "Order", "fields": fields})
     other = {"id": 2, "subject": "orders-value", "version": 2, "schema": text}
-    (found,) = of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2\2", others=[other])
+    (found,) = of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2\2\2a", others=[other])
     assert found["code"] == "SCH005"
-    assert found["expected"] == "values of orders that a reader with orders-value v1 can read"
-    assert found["seen"].startswith("orders-value v2: the reader's schema does not fit")
+    assert found["expected"] == "values of orders that a reader with orders-value v2 can read"
+    assert found["seen"].startswith(
+        "orders-value v1: field 'state' is missing, and has no default; written by 'shop'"
+    )
+
+
+def test_a_change_that_backward_compatibility_allows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fields = [{"name": "id", "type": "double"}, {"name": "state", "type": "string", "default": ""}]
+    text = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    other = {"id": 2, "subject": "orders-value", "version": 2, "schema": text}
+    assert of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2" + bytes(9), others=[other]) == []
 
 
 def test_a_pill_whose_producer_was_not_captured(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
