@@ -36,7 +36,8 @@ class RowMaker(Protocol):
 class CompiledTables:
     """Tables of an `arrow_schema` with these forms of key and value.
 
-    `rows` (`row_tables.table_rows`) is for fields that are left to Python; `report` receives their faults. The other parameters are those of `CompiledRecords`.
+    `rows` (from `row_tables.table_rows`) is for fields that are left to Python; `report` receives their
+    faults. The other parameters are those of `CompiledRecords`.
     """
 
     def __init__(
