@@ -156,9 +156,12 @@ def _match(writer: Any, reader: Any) -> bool:
 
 
 def _aliases(reader: Any) -> Iterator[str]:
-    """Yield the full names: those without a namespace have that of the type (AVRO Aliases)."""
+    """Yield the full names: those without a namespace have that of the type (AVRO Aliases). Implementations
+    take them as they are.
+    """
     before, dot, _ = reader["name"].rpartition(".")
-    yield from (name if "." in name else f"{before}{dot}{name}" for name in reader.get("aliases", ()))
+    for name in reader.get("aliases", ()):
+        yield from (name, name if "." in name else f"{before}{dot}{name}")
 
 
 def _of_reader(name: str, given: Mapping[str, Any]) -> Any:

@@ -52,6 +52,7 @@ READABLE = [
     (record(A), record(field("c", "long", aliases=["a"])), {"a": 1}),
     (record(A, name="x.R"), record(A, name="y.R"), {"a": 1}),
     (record(A, name="x.R"), record(A, name="x.S", aliases=["R"]), {"a": 1}),
+    (record(A, name="R"), record(A, name="x.S", aliases=["R"]), {"a": 1}),
     (enum("X", "Y"), enum("Y"), "Y"),
     (enum("X", "Y"), enum("Y", default="Y"), "X"),
     (fixed(2), fixed(2, name="n.F"), b"ab"),
