@@ -63,7 +63,7 @@ impl Cells {
     }
 
     /// `spreadsheet_text.formula_mark`: the apostrophe before a cell that a spreadsheet would take for a formula.
-    #[inline]
+    #[inline(always)] // for each text
     pub fn mark(&self, out: &mut Vec<u8>, text: &str) {
         let begins_plainly = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
         if !begins_plainly && self.style != Style::Json && is_formula(text) {
