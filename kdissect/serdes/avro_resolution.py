@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kdissect.model.wording import plural
 from kdissect.serdes.avro_walk import Walk
 from kdissect.serdes.bounds import MAX_DEPTH
 from kdissect.serdes.faults import ValueFaultError
@@ -176,5 +177,5 @@ def _simple(name: str) -> str:
 
 def _text(schema: Any) -> str:
     kind = _kind(schema)
-    size = f" of {schema['size']} bytes" if kind == "fixed" else ""
+    size = f" of {plural(schema['size'], 'byte')}" if kind == "fixed" else ""
     return f"{kind} {schema['name']!r}{size}" if kind in _NAMED else kind

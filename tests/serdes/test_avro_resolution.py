@@ -74,7 +74,7 @@ UNREADABLE = [
     (record(A, name="x.R"), record(A, name="x.S", aliases=["y.R"]), {"a": 1}, "record 'x.R' is no"),
     (enum("X", "Y"), enum("Y"), "X", "the reader's enum 'E' has no symbol 'X', and no default"),
     (fixed(2), fixed(3), b"ab", "fixed 'F' of 2 bytes is no fixed 'F' of 3 bytes"),
-    (fixed(1), enum("X", name="F"), b"a", "fixed 'F' of 1 bytes is no enum 'F'"),
+    (fixed(1), enum("X", name="F"), b"a", "fixed 'F' of 1 byte is no enum 'F'"),
     ({"type": "array", "items": "int"}, {"type": "array", "items": "string"}, [1], "int is no string"),
     ({"type": "array", "items": "int"}, {"type": "map", "values": "int"}, [1], "array is no map"),
     (["null", "int"], "int", None, "null is no int"),
