@@ -27,7 +27,7 @@ _MAX_STEPS = 100_000  # types of one value, counted again for each branch that i
 
 
 class _OpenError(Exception):
-    """The value is too large to tell."""
+    """The value has more types than are compared."""
 
 
 def unreadable(data: bytes, writer: Any, reader: Any) -> str:
