@@ -54,9 +54,9 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
+    from kdissect.engine.records.value_faults import ValueFaults
     from kdissect.rules.judging.schema_judge import SchemaJudge
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
-    from kdissect.serdes.schemas import Schemas
 
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
@@ -87,8 +87,8 @@ class Judge:
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
     by address, host or role. `machines` are the histories in use; None: all. Without `guards` every rule
-    receives every subject, which takes longer and has an equal result. `schemas` decode keys and values for
-    the rules about them.
+    receives every subject, which takes longer and has an equal result. `values` reads keys and values for
+    the rules about their schemas.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Judge:
         machines: Collection[str] | None = None,
         *,
         guards: bool = True,
-        schemas: Schemas | None = None,
+        values: ValueFaults | None = None,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -125,10 +125,10 @@ class Judge:
         self.coverage.batch_codes = self._batches.codes_by_api()
         self._unmarked: UnmarkedRows | None = None
         self._values: SchemaJudge | None = None
-        if schemas is not None:
+        if values is not None:
             from kdissect.rules.judging.schema_judge import SchemaJudge  # start-up: of --schemas
 
-            self._values = SchemaJudge(rules, schemas)
+            self._values = SchemaJudge(rules, values)
 
     # events
 

@@ -12,7 +12,6 @@ from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.field_sources import Source
 from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, matching, payload_place
 from kdissect.query.fields.named import ApiName, Choice, ErrorName
-from kdissect.query.fields.record_sources import RecordSource
 from kdissect.query.fields.row_fields import batch_parts, row_fields
 from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
 from kdissect.query.values.addresses import ADDRESS
@@ -95,7 +94,7 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
     path = tuple(rest.split("."))
     if side in SIDES and rest and (path[0] == _BODY or _is_in_bodies(side, path)):
         return PrintedField(name, (side, *(path if path[0] == _BODY else (_BODY, *path))))
-    if isinstance(look_up(name), RecordSource):
+    if look_up(name).is_of_records:
         raise UnknownFieldError(f"{name!r} is a field of records: kdissect records prints it", "")
     raise UnknownFieldError(f"{name!r} is a pattern: a column has one name", "")
 
