@@ -122,7 +122,7 @@ def transfer_places(exchange: Exchange) -> tuple[Place, Place | None] | None:
     """
     # Hot, once an exchange.
     request, response = exchange.request, exchange.response
-    if exchange.api_key is None or exchange.api_version is None or request is None or request.logged:
+    if exchange.api_key is None or exchange.api_version is None or request is None or request.is_logged:
         return None
     rows = transfer_rows(exchange.api_key, exchange.api_version)
     if rows is None or request.is_cut:

@@ -202,7 +202,7 @@ impl Counts for Learning<'_, '_> {
     ) -> PyResult<u8> {
         if row.request.kind.api_key == PRODUCE {
             return Ok(if row.is_logged() {
-                LEFT
+                COUNTED // a request log does not have the records whose end it would be
             } else {
                 self.positions.produced(who.1, request, response)
             });
