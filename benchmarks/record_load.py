@@ -149,7 +149,7 @@ def measure(chosen: argparse.Namespace) -> None:
 
     def start(*command: str) -> subprocess.Popen[str]:
         with (folder / f"words-{len(programs)}").open("w") as words_file:
-            # in a session of its own, as a service or a sender elsewhere: Linux may divide cores among sessions
+            # each in a session, as services have: Linux may divide cores among sessions
             programs.append(
                 subprocess.Popen(
                     command, stdout=words_file, stderr=words_file, text=True, start_new_session=True

@@ -25,7 +25,7 @@ _CODECS = ("ascii", "idna", "latin-1", "utf-8-sig", "utf-16-be")
 
 
 def import_all(first: str) -> None:
-    """Import a module, and what functions of it and of all modules of kdissect that are there import later."""
+    """Import a module, and what functions of all modules of kdissect that are there import later."""
     for name in _CODECS:
         codecs.lookup(name)
     import_module(first)

@@ -87,13 +87,14 @@ class FlightRecorder:
         while True:
             stretch = Stretch(old, opened, self._is_enough, self.look, feed.is_late)
             self._began_s = self._clock_s()
-            self._watch = None  # memory: of one analysis
-            gc.collect()
             self._watch = Watch(stretch, self._settings.reading, self._settings.conditions)
             self._evaluated_s = time.monotonic()
             self._watch.run()
             if feed.is_over:
                 break
+            self._watch.release()
+            self._watch = None
+            gc.collect()  # before the next analysis needs memory
             # after a loss of packets the analysis begins without those before
             old = self._old(stretch.latest) if self._is_enough() else []
         self._finish()

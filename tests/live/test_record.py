@@ -138,10 +138,10 @@ def test_root_is_given_up_once_the_capture_is_open(
 
 
 def python_of_root(folder: Path) -> tuple[str, ...]:
-    """Return words before a command, by which Python and kdissect lie in a folder that root alone can read."""
+    """Return words before a command that let Python and kdissect lie in a folder that root alone reads."""
     folder.chmod(0o700)
     (folder / "lib").symlink_to(Path(os.__file__).parents[1])
-    paths = [CHECKOUT, *map(sysconfig.get_path, ("purelib", "platlib"))]
+    paths = [str(CHECKOUT), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     for number, path in enumerate(paths):
         (folder / str(number)).symlink_to(path)
     packages = os.pathsep.join(str(folder / str(number)) for number in range(len(paths)))
