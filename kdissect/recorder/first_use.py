@@ -12,7 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import resolve_name
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
+
+from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.recorder.incident_reports import write_reports
+from kdissect.recorder.watch import Reading
 
 _OURS = __name__.partition(".")[0]
 _LIBRARIES = frozenset({"cramjam", "crc32c", "cryptography", "isal", "lz4", "orjson", "zstandard"})
@@ -73,3 +79,12 @@ def _imports(code: CodeType, module: ModuleType) -> Iterator[str]:
             yield name
             for name_from in steps[at - 1].argval or ():
                 yield f"{name}.{name_from}"  # may be a module
+
+
+def rehearse_reports() -> None:
+    """Write the reports of an empty capture, which read files of kdissect once."""
+    with TemporaryDirectory() as folder:
+        capture = Path(folder) / "empty.pcapng"
+        with PacketFile(str(capture), ""):
+            pass
+        write_reports(capture, Reading())

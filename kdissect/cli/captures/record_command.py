@@ -35,7 +35,6 @@ from kdissect.engine.times import SECOND_NS
 from kdissect.model.wording import plural
 from kdissect.recorder.condition import ANY_CAUSE, parse_condition
 from kdissect.recorder.feed import Feed
-from kdissect.recorder.first_use import import_all
 from kdissect.recorder.flight_recorder import EVALUATED_EVERY_S, FlightRecorder
 from kdissect.recorder.folder import NAMES, Folder, FolderError
 from kdissect.recorder.index import index_json, index_markdown
@@ -186,7 +185,10 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     returns = files is None and not live.user
     feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
+        from kdissect.recorder.first_use import import_all, rehearse_reports  # memory: without --user
+
         import_all("kdissect.recorder.incident_writer")
+        rehearse_reports()
         drop_to(live.user)
     process = None
     try:
