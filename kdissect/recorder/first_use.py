@@ -19,6 +19,8 @@ from types import CodeType, ModuleType
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.recorder.incident_reports import write_reports
 from kdissect.recorder.watch import Reading
+from kdissect.rules.replays import replays_of
+from kdissect.schema.citations import all_sources
 
 _OURS = __name__.partition(".")[0]
 _LIBRARIES = frozenset({"cramjam", "crc32c", "cryptography", "isal", "lz4", "orjson", "zstandard"})
@@ -82,7 +84,9 @@ def _imports(code: CodeType, module: ModuleType) -> Iterator[str]:
 
 
 def rehearse_reports() -> None:
-    """Write the reports of an empty capture, which read files of kdissect once."""
+    """Write the reports of an empty capture, and read the tables that reports cite. They stay in memory."""
+    all_sources()
+    replays_of("")
     with TemporaryDirectory() as folder:
         capture = Path(folder) / "empty.pcapng"
         with PacketFile(str(capture), ""):

@@ -1,7 +1,7 @@
 """Memory of an analysis that is over.
 
-Native objects call methods of the objects that own them, and the garbage collector does not see the references
-of most native objects. So owners let their native objects go, or an analysis would stay in memory for ever.
+Native objects call methods of the objects that own them, and the garbage collector does not see references of
+most native objects. So owners let their native objects go, or an analysis would stay in memory for ever.
 """
 
 from __future__ import annotations

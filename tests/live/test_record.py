@@ -128,7 +128,7 @@ def test_root_is_given_up_once_the_capture_is_open(
         )  # fmt: skip
         pid = live.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        assert {owner(one) for one in (pid, *children)} == {nobody}
+        assert {owner(one) for one in (pid, *children)} == {nobody}, live.said
         broker.converse(20)
         until(lambda: incidents(folder), "an incident")
         live.signal(signal.SIGINT)
