@@ -134,15 +134,13 @@ class BodyRule(Rule):
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it. Only a broker that accepts it is
     at fault. Such a rule judges the broker, and only where the answer carries no error. `guard` marks the
-    bodies that it could judge (`rules.guards`). Without a guard it receives all. `reads_connection`: it also
-    reads the earlier exchanges of the connection.
+    bodies that it could judge (`rules.guards`). Without a guard it receives all.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()
     versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
     refusable: ClassVar[bool] = False
     guard: ClassVar[Guard | None] = None
-    reads_connection: ClassVar[bool] = False
 
     @property
     def vantage(self) -> str:
@@ -152,6 +150,10 @@ class BodyRule(Rule):
     def check(self, body: Body) -> Iterable[Violation]:
         """Return the faults of the body."""
         raise NotImplementedError
+
+    def needs_judge(self, body: Body) -> bool:
+        """Return whether the judge must look closely at a body that the rule receives, faults or not."""
+        return False
 
 
 class BatchSubject(Rule):

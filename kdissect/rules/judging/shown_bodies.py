@@ -65,11 +65,11 @@ class ShownBodies:
 
     def faults(self, body: Body, marks: int) -> list[BodyFault] | None:
         """Return the faults of a body with these marks, all `checkable`. None: the judge must look closely at
-        it, since a row has no earlier exchanges, and the coverage counts what a rule passes over.
+        it, for a rule or because the coverage counts what a rule passes over.
         """
         found: list[BodyFault] = []
         for rule in self.shown(marks)[0] if marks else self.open_rules:
-            if rule.reads_connection or (rule.refusable and not has_no_error(body)):
+            if rule.needs_judge(body) or (rule.refusable and not has_no_error(body)):
                 return None
             found += [(rule, fault) for fault in rule.check(body)]
         return found

@@ -87,13 +87,16 @@ class BrokerVersionFromClient(BodyRule):
     cites = ("KIP-890 Proposed Changes", "kafka.server.KafkaApis#handleAddPartitionsToTxnRequest")
     on = (("AddPartitionsToTxn", REQUEST),)
     versions = Versions(4, NO_UPPER_BOUND)
-    reads_connection = True
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield a violation if the connection also begins or ends transactions, as no broker does."""
         used = {key for key, _ in body.exchange.connection.api_versions_seen}
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")
+
+    def needs_judge(self, body: Body) -> bool:
+        """Return True: the rule reads the requests of the connection, which rows do not have."""
+        return True
 
 
 class EpochNotRaised(BodyRule):

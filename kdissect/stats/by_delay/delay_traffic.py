@@ -98,7 +98,7 @@ class DelayTraffic:
             if is_compiled
             else None
         )
-        self._state = DelayState(batches, readers) if self._native is None else self._native
+        self._state: DelayState | native.Delays = self._native or DelayState(batches, readers)
 
     @property
     def forgotten(self) -> int:
@@ -117,11 +117,11 @@ class DelayTraffic:
 
     def readers(self) -> list[ReaderRow]:
         """Return what each client read of each partition."""
-        if self._native is None:
+        if isinstance(self._state, DelayState):
             return self._state.readers()
         return [
             ReaderRow(*where, *counts, *distributions, *stages, *lag)
-            for where, counts, distributions, stages, lag in self._native.readers()
+            for where, counts, distributions, stages, lag in self._state.readers()
         ]
 
     def clocks(self) -> list[ClockRow]:
