@@ -784,7 +784,7 @@ class Delays:
     def produced(
         self,
         sender: int,
-        where: tuple[int, int],
+        place: tuple[int, int],
         offset: int,
         kinds: tuple[bool, bool],
         times: tuple[int, int],
@@ -795,14 +795,14 @@ class Delays:
         sender: int,
         kinds: tuple[bool, bool, bool],
         times: tuple[int, int, int],
-        asked: list[tuple[int, int, int]],
+        offsets: list[tuple[int, int, int]],
         answered: list[tuple[int, int, int, int, Sequence[tuple[int, int, int, int]]]],
     ) -> None: ...
     def committed(
-        self, client: int, where: tuple[int, int], offset: int, time: int, counts: bool
+        self, client: int, place: tuple[int, int], offset: int, time: int, counts: bool
     ) -> None: ...
-    def logged(self, where: tuple[int, int], offset: int) -> None: ...
-    def lost(self, client: int, where: tuple[int, int]) -> None: ...
+    def logged(self, place: tuple[int, int], offset: int) -> None: ...
+    def lost(self, client: int, place: tuple[int, int]) -> None: ...
     # Client, topic, partition; unmatched, aborted, again; delay, age, committed; stages; lag and its time.
     def readers(
         self,

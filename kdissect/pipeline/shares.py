@@ -66,7 +66,11 @@ def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]
     elif wanted < _FEW and judged:  # a judge takes about as long as all the rest together
         others, of_connections = [judged, of_connections | counted | causes | personal], frozenset()
     elif wanted > _FEW:
-        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes, personal]
+        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes]
+        if wanted > _FEW + 1:
+            others.append(personal)
+        else:
+            others[-1] |= personal
     others = [some for some in others if some]
     if of_connections:
         shards = max(1, wanted - len(others))

@@ -101,7 +101,7 @@ def test_a_stream_has_none(table: str, tmp_path: Path, capfd: pytest.CaptureFixt
     words = ["pipeline", "watch", str(tmp_path), "--output", str(tmp_path / "t"), "--tables", table]
     pytest.importorskip("pyspark", reason="needs the extra spark")
     assert main([*words, "--checkpoint", str(tmp_path / "c")]) == USAGE
-    assert "watch has no tables of causes and stalls" in capfd.readouterr().err
+    assert "watch has no tables causes, stalls and personal" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("capture_set", "went_back"), [("a", True), ("b", False)])

@@ -22,7 +22,7 @@ from kdissect.stages.one_process import produce
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled hot path (docs/native.md)")
 
-DEFAULT = frozenset(TABLES) - {"records"}
+DEFAULT = frozenset(TABLES) - {"records", "personal"}
 OF_JUDGES = frozenset({"findings", "coverage"})
 NO_LEADER, DENIED = 5, 29  # org.apache.kafka.common.protocol.Errors
 IDS = {"a": ORDERS, "b": CLICKS, "c": bytes(16)}

@@ -404,7 +404,7 @@ def test_fields_of_another_message() -> None:
     for lists, values in (
         (("topics", "topic", "partitions", "number"), []),
         (("topics", "topic", "partitions", "partition"), ["high_watermark"]),
-        (("topics", "topic", "partitions", "partition"), ["fetch_offset"] * 4),
+        (("topics", "topic", "partitions", "partition"), ["fetch_offset"] * 5),
     ):
         with pytest.raises(ValueError, match="another message"):
             native.PartitionRows(layout, lists, values, [])

@@ -86,12 +86,17 @@ class LoggedFrame(Frame):
     @property
     def logged(self) -> Logged | None:  # type: ignore[override]
         """The request log line of the frame. None if it was captured."""
-        return None if self.want.connection.logged is None else self.found.logged
+        return self.found.logged if self.is_logged else None
+
+    @property
+    def is_logged(self) -> bool:  # type: ignore[override]
+        """Whether the frame was built from a line of a request log."""
+        return self.want.connection.logged is not None
 
     @property
     def bytes_on_wire(self) -> int | None:
         """Bytes of the frame in the TCP stream; None if not known."""
-        return None if self.want.connection.logged is not None else super().bytes_on_wire
+        return None if self.is_logged else super().bytes_on_wire
 
     @property
     def is_cut(self) -> bool:

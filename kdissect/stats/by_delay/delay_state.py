@@ -25,8 +25,8 @@ _ALL_PENDING_KEPT = 1 << 16
 RUNS_KEPT = 64
 """Records of a batch with other milliseconds than these share the first of some."""
 OLDEST_NS = 120 * 10**9
-"""A record waits for this long in a producer at most: delivery.timeout.ms, org.apache.kafka.clients.producer.
-ProducerConfig. A timestamp that is older is no time of sending.
+"""A record waits for this long in a producer at most: delivery.timeout.ms,
+org.apache.kafka.clients.producer.ProducerConfig. A timestamp that is older is no time of sending.
 """
 _MS = 10**6
 NEVER = (1 << 63) - 1
