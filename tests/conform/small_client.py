@@ -95,7 +95,7 @@ class Client:
             raise RefusedError("unknown tags")
         answer = decode_response(content, api.key, version, size_prefixed=False).body
         throttle = getattr(answer, "throttle_time_ms", 0)
-        if self.fault != "hasty":
+        if self.fault not in ("hasty", "hasty elsewhere"):
             time.sleep(throttle / 1000)
         return answer
 
@@ -134,10 +134,10 @@ def produce(client: Client) -> None:
         if client.fault == "no patience":
             raise RefusedError("InitProducerId")
         time.sleep(PAUSE_S)
-    sequence = 0
-    for number in range(3):
+    sequence = partition = 0
+    for number in range(1 if client.fault == "one record" else 3):
         value = b"value %d" % number
-        while (code := _send(client, value, made, sequence)) != 0:
+        while (code := _send(client, value, made, sequence, partition)) != 0:
             if code not in RETRIABLE and client.fault != "stubborn":
                 raise RefusedError(f"error code {code}")
             if client.fault == "new sequence":
@@ -148,14 +148,17 @@ def produce(client: Client) -> None:
                 client.refresh()
             time.sleep(PAUSE_S)
         sequence += 1
+        if client.fault == "hasty elsewhere" and not partition:
+            sequence, partition = 0, 1
 
 
-def _send(client: Client, value: bytes, made: Any, sequence: int) -> int:
+def _send(client: Client, value: bytes, made: Any, sequence: int, partition: int) -> int:
     data = batch([(None, value)], 1_700_000_000_000, producer=(made.producer_id, 0), sequence=sequence)
-    topic = {"name": TOPIC, "partition_data": [{"index": 0, "records": data}]}
+    topic = {"name": TOPIC, "partition_data": [{"index": partition, "records": data}]}
     answer = client.ask(
-        "Produce", client.leader(0), transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[topic]
-    )
+        "Produce", client.leader(partition),
+        transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[topic],
+    )  # fmt: skip
     return int(answer.responses[0].partition_responses[0].error_code)
 
 

@@ -42,6 +42,7 @@ FAULTS = [
     ("new sequence", "producer", "retriable error at Produce", "CNF121"),
     ("stubborn", "producer", "fatal error at Produce", "CNF122"),
     ("hasty", "producer", "throttled Produce", "CNF160"),
+    ("hasty elsewhere", "producer", "throttled Produce", "CNF160"),
     ("no patience", "producer", "no producer id yet", "CNF123"),
     ("old leader", "consumer", "leader change at Fetch", "CNF110"),
     ("skips", "consumer", "leader change at Fetch", "CNF131"),
@@ -106,6 +107,14 @@ def test_a_fault_is_found_with_its_bytes(
     inspect = ["inspect", str(capture), "--exchange", f"{where['connection']}/{where['exchange']}"]
     assert main([*inspect, "--format", "jsonl"]) == 0
     assert json.loads(capfd.readouterr().out)["api"] == where["api"]
+
+
+def test_a_client_that_ends_at_once_shows_nothing_about_throttling(capfd: pytest.CaptureFixture[str]) -> None:
+    name = "throttled Produce"
+    code, report = conform(capfd, command("producer", "one record"), situations=(name,))
+    assert code == 0
+    assert of_situations(report)[name] == "not concluded"
+    assert results(report)["CNF160"] == "not tested"
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])

@@ -28,6 +28,7 @@ PASSED, FAILED, NOT_REACHED, OPEN = "passed", "failed", "not reached", "not conc
 NOT_USED = "not played"
 _RESULTS = (PASSED, FAILED, OPEN, NOT_REACHED, NOT_USED)
 _LOOK_S = 0.05
+_FORBIDS = (Absent.PASSES, Absent.PASSES_WHILE_IT_RUNS, Absent.SAYS_NOTHING)
 _WATCH_S = 2.5  # after the situation, for what must not happen
 _PLAIN_S = 6.0  # after the first records, so that members of groups send heartbeats and commits
 
@@ -151,6 +152,7 @@ class _Watched:
         self._script = script
         self._process = process
         self._used = used
+        self._is_watched = False
         self._open: list[Expectation] = list(script.situation.expected)
 
     def watch(self) -> None:
@@ -172,11 +174,14 @@ class _Watched:
         if trigger is None or trigger.replied_at is None:
             return False
         is_watched = time.monotonic() - trigger.replied_at > _WATCH_S
-        return is_watched or not self._open if self._only_forbidden() else False
+        if not self._only_forbidden():
+            return False
+        self._is_watched = is_watched
+        return is_watched or not self._open
 
     def _only_forbidden(self) -> bool:
         """Whether no expectation is open but those that wait for what must not happen."""
-        return all(one.absent in (Absent.PASSES, Absent.SAYS_NOTHING) for one in self._open)
+        return all(one.absent in _FORBIDS for one in self._open)
 
     @property
     def _trigger(self) -> Asked | None:
@@ -212,7 +217,8 @@ class _Watched:
         if any(not one.passed for one in self.observations):
             return Played(situation, FAILED, count, ended)
         if left:
-            why = self._cluster.problem or "the command ended before"
+            ended_itself = status is not None
+            why = self._cluster.problem or f"{'the command' if ended_itself else 'the time'} ended before"
             return Played(situation, OPEN, count, ended, f"{', '.join(left)}: {why}")
         return Played(situation, PASSED, count, ended)
 
@@ -220,7 +226,9 @@ class _Watched:
         """Add the result of an expectation of which nothing was seen. Returns False if there is none."""
         if one.absent is Absent.SAYS_NOTHING:
             return True
-        passed = one.absent is Absent.PASSES
+        passed = one.absent in _FORBIDS
+        if one.absent is Absent.PASSES_WHILE_IT_RUNS and not self._is_watched:
+            return False
         may_end = status == 0 or (status is not None and one.absent is Absent.FAILS_WHILE_IT_RUNS)
         if not passed and (may_end or self._cluster.problem):
             return False

@@ -37,6 +37,7 @@ class Absent(StrEnum):
     FAILS = "fails"
     FAILS_WHILE_IT_RUNS = "fails while it runs"  # a client may also report the error, and end
     PASSES = "passes"
+    PASSES_WHILE_IT_RUNS = "passes while it runs"  # silence proves nothing if the command ended
     SAYS_NOTHING = "says nothing"
 
 
@@ -325,18 +326,23 @@ def stays_fenced(scene: Scene) -> Seen | None:
 
 
 def respects_throttle(scene: Scene) -> Seen | None:
-    """Find the next request on the connection, after the throttle time."""
-    trigger = scene.trigger
-    start = trigger.replied_at
-    if start is None:
-        return None
+    """Find the next request on the connection of a throttled response."""
+    for one in scene.asked:
+        if one.replied_at is not None and (one.reply or {}).get("throttle_time_ms"):
+            seen = _after_throttle(scene, one, one.replied_at)
+            if seen is not None:
+                return seen
+    return None
+
+
+def _after_throttle(scene: Scene, trigger: Asked, start: float) -> Seen | None:
     same = [one for one in scene.asked if one.connection == trigger.connection]
     before = [one for one in same if one.number < trigger.number]
     is_pipelined = any(
         one.replied_at is None or later.at < one.replied_at
         for one, later in zip(before, same[1:], strict=False)
     )
-    wait = trigger.reply["throttle_time_ms"] / 1000
+    wait = (trigger.reply or {})["throttle_time_ms"] / 1000
     for one in same:
         after = one.at - start
         if after > (_ON_THE_WAY_S if is_pipelined else 0):
