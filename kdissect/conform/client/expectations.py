@@ -338,14 +338,17 @@ def respects_throttle(scene: Scene) -> Seen | None:
 def _after_throttle(scene: Scene, trigger: Asked, start: float) -> Seen | None:
     same = [one for one in scene.asked if one.connection == trigger.connection]
     before = [one for one in same if one.number < trigger.number]
-    is_pipelined = any(
-        one.replied_at is None or later.at < one.replied_at
+    pipelined = {
+        later.key
         for one, later in zip(before, same[1:], strict=False)
-    )
+        if one.replied_at is None or later.at < one.replied_at
+    }
     wait = (trigger.reply or {})["throttle_time_ms"] / 1000
     for one in same:
         after = one.at - start
-        if after > (_ON_THE_WAY_S if is_pipelined else 0):
+        # A client that sends Fetch requests one by one has none on the way, whatever else it pipelines.
+        may_be_on_the_way = one.key in pipelined if one.key == trigger.key else bool(pipelined)
+        if after > (_ON_THE_WAY_S if may_be_on_the_way else 0):
             passed = after >= wait - _EARLY_S
             return Seen(one, passed, f"{label(one)} after {after:.1f} s")
     return None
