@@ -3,13 +3,13 @@
 #
 # Responses of flexible versions have header version 1: the correlation id, then tagged fields.
 #
-# Expected: KIP-482, section "Tagged Fields". A receiver ignores tagged fields that it does not know, so that a broker can
+# Expected: KIP-482, section "Proposed Changes". A receiver ignores tagged fields that it does not know, so that a broker can
 # add one without a new version of the API. franz-go 1.22.2 does so.
 # Observed: sarama reads 9 bytes as the header (getHeaderLength in broker.go), which is right only without tagged fields.
 # With one tagged field, the client stops with "insufficient data to decode packet", and the connection is not used again.
 # sarama ignores the same field in the body.
 # Known: a comment at getHeaderLength says that tags are not supported there yet. https://github.com/IBM/sarama/pull/2107
-# made the decoder skip tagged fields, but not those of the header. We found no public report.
+# is about tagged fields of the body. We found no public report about the header.
 #
 # Consequence: no release of Apache Kafka sends a tagged field in this header. A broker or proxy that adds one, as the
 # protocol permits, cannot be used with sarama.
