@@ -67,7 +67,7 @@ TASKS = {
     "upgrade": Task("kdissect upgrade --target 4.4 --fail-on never {capture}"),
     **{
         name: Task(f"kdissect {name} {{capture}}")
-        for name in ("topics", "groups", "producers", "fetch-sessions", "connections")
+        for name in ("topics", "groups", "producers", "fetch-sessions", "connections", "delay")
     },
 }
 MEASURED = ("list", "stats", "extract", "tsv", "parquet", "tables", "check", "why", "tree")

@@ -149,7 +149,12 @@ def measure(chosen: argparse.Namespace) -> None:
 
     def start(*command: str) -> subprocess.Popen[str]:
         with (folder / f"words-{len(programs)}").open("w") as words_file:
-            programs.append(subprocess.Popen(command, stdout=words_file, stderr=words_file, text=True))
+            # each in a session, as services have: Linux may divide cores among sessions
+            programs.append(
+                subprocess.Popen(
+                    command, stdout=words_file, stderr=words_file, text=True, start_new_session=True
+                )
+            )
         return programs[-1]
 
     def words(process: subprocess.Popen[str], most: int = 6) -> str:
@@ -192,7 +197,7 @@ def measure(chosen: argparse.Namespace) -> None:
         packets = sum(map(len, ring.batches()))
         print(f"record: {packets} packets in its ring, {sum(file.drops for file in ring.files)} dropped")
         parts_mb = " + ".join(f"{one / 1000:.0f}" for one in most)
-        print(f"record: at most {sum(most) / 1000:.0f} MB ({parts_mb})")
+        print(f"record: at most {sum(most) / 1000:.0f} MB of proportional set sizes ({parts_mb})")
     finally:
         for process in programs:
             process.kill()

@@ -185,6 +185,10 @@ class HeldFlows:
     def __len__(self) -> int: ...
     def set(self, flow: bytes, held: Held) -> None: ...
     def drop(self, flow: bytes) -> None: ...
+    # Keys of connections in the table that may be over, and that Python must look at, in the table's order.
+    def may_be_over(
+        self, table: dict[bytes, Flow], time_ns: int, idle_ns: int, linger_ns: int
+    ) -> list[bytes]: ...
     def clear(self) -> None: ...
 
 @final
@@ -739,6 +743,79 @@ class FetchPositions:
         list[tuple[int, int, int]],
         list[tuple[int, int]],
     ]: ...
+
+_Sum = tuple[int, int, int]
+_Three = tuple[DistributionRow | None, DistributionRow | None, DistributionRow | None]
+
+@final
+class Delays:
+    # As `stats.by_delay.delay_state.DelayState`. BATCH_QUESTIONS without the last one. `number_of` returns
+    # the number of a topic that a broker names, None for one that does not fit; `client_of` the client of
+    # a connection.
+    def __new__(
+        cls,
+        batches_kept: int,
+        readers_kept: int,
+        multiplier: float,
+        contents: tuple[Any, ...],
+        number_of: Callable[[int, str | bytes], int | None],
+        client_of: Callable[[int], int],
+    ) -> Self: ...
+    @property
+    def met(self) -> int: ...
+    @property
+    def forgotten(self) -> int: ...
+    @property
+    def unplaced(self) -> int: ...
+    @property
+    def left(self) -> int: ...
+    @property
+    def now(self) -> int: ...
+    def count_block(
+        self,
+        block: ExchangeBlock,
+        start: int,
+        way_of: WayOf,
+        numbers_of: NumbersOf,
+        link: Callable[[ConnectionInfo, str | None, str], object],
+    ) -> tuple[int, int]: ...
+    def forget_names(self) -> None: ...
+    def meet(self, client: int) -> None: ...
+    def produced(
+        self,
+        sender: int,
+        where: tuple[int, int],
+        offset: int,
+        kinds: tuple[bool, bool],
+        times: tuple[int, int],
+        runs: Sequence[tuple[int | None, int]],
+    ) -> None: ...
+    def fetched(
+        self,
+        sender: int,
+        kinds: tuple[bool, bool, bool],
+        times: tuple[int, int, int],
+        asked: list[tuple[int, int, int]],
+        answered: list[tuple[int, int, int, int, Sequence[tuple[int, int, int, int]]]],
+    ) -> None: ...
+    def committed(
+        self, client: int, where: tuple[int, int], offset: int, time: int, counts: bool
+    ) -> None: ...
+    def logged(self, where: tuple[int, int], offset: int) -> None: ...
+    def lost(self, client: int, where: tuple[int, int]) -> None: ...
+    # Client, topic, partition; unmatched, aborted, again; delay, age, committed; stages; lag and its time.
+    def readers(
+        self,
+    ) -> list[
+        tuple[
+            tuple[int, int, int],
+            tuple[int, int, int],
+            _Three,
+            tuple[_Sum, _Sum, _Sum, _Sum],
+            tuple[int | None, int | None],
+        ]
+    ]: ...
+    def clocks(self) -> list[tuple[int, int, int, int, int, int, int | None]]: ...
 
 EvidenceRow = tuple[int, int, int, tuple[int, int], tuple[int, int] | None, int, int]
 # Its number and its producer's; epoch and losses; the last batch's sequence and delta; the least offset that

@@ -44,6 +44,7 @@ JOBS = {
         "groups": ("statistics", "rebalances, lag, sessions"),
         "producers": ("statistics", "retries and transactions"),
         "offsets": ("statistics", "jumps, gaps, duplicates"),
+        "delay": ("statistics", "from write to read, by stage"),
         "logins": ("statistics", "SASL logins and outcomes"),
         "access": ("statistics", "who used what, least ACLs"),
         "changes": ("statistics", "who altered what"),

@@ -28,6 +28,7 @@ from kdissect.engine.flows import (
     give_back_room,
     heard_longest_ago,
     last_ns,
+    may_be_over,
     over_ns,
 )
 from kdissect.engine.half_open import (
@@ -712,8 +713,9 @@ class Analyzer:
         quiet_ns = time_ns - LINGER_NS  # no connection is over earlier after its last packet
         due = [
             (over_at_ns, connection, flow)
-            for flow, connection in self._flows.items()
-            if last_ns(connection) < quiet_ns and (over_at_ns := over_ns(connection)) < time_ns
+            for flow in may_be_over(self._flows, time_ns)
+            if last_ns(connection := self._flows[flow]) < quiet_ns
+            and (over_at_ns := over_ns(connection)) < time_ns
         ]
         due.sort(key=_first)
         for over_at_ns, connection, flow in due:

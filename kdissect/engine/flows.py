@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 from kdissect.engine.half_open import HalfOpen, time_of
 from kdissect.model.native import is_compiled, native
+from kdissect.model.packets.packet import MAX_TIME_NS
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
 from kdissect.net.streams.tcp import TcpConnection
@@ -106,6 +107,13 @@ def over_ns(connection: Flow) -> int:
     """Return when a connection is over if nothing more comes."""
     silent_ns = IDLE_NS if isinstance(connection, bytes) or not connection.is_over else LINGER_NS
     return ((last_ns(connection) + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
+
+
+def may_be_over(flows: Mapping[bytes, Flow], time_ns: int) -> Iterable[bytes]:
+    """Return the keys of all flows that are over at a time, and perhaps of others, in the table's order."""
+    if not isinstance(flows, FlowTable) or not -MAX_TIME_NS <= time_ns <= MAX_TIME_NS:
+        return flows
+    return flows.held.may_be_over(flows, time_ns, IDLE_NS, LINGER_NS)
 
 
 def last_ns(connection: Flow) -> int:

@@ -54,6 +54,9 @@ class Frame:
     logged: "Logged | None" = None
     """The request log line of the frame. None if it was captured (`LogLineFrame`)."""
 
+    is_logged = False
+    """Whether it has a line in `logged`, which costs nothing to ask."""
+
     line: "Logged | None" = None
     """The line that a request log has for a captured exchange. None without one (`JoinedFrame`)."""
 
@@ -120,6 +123,8 @@ class LogLineFrame(Frame):
     """
 
     __slots__ = ("_line",)
+
+    is_logged = True
 
     def __init__(self, frame: Frame, logged: "Logged") -> None:
         super().__init__(*frame.row())

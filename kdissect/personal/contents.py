@@ -15,7 +15,8 @@ from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS, MAX_LEAVES
 from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import escaped_span, json_leaves, percent_span, text_leaves, value_leaves
+from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
+from kdissect.personal.text_fields import percent_span, text_leaves
 
 FILLER = "x"
 # Colours of a terminal are in texts of logs.
@@ -136,7 +137,7 @@ def _masked_text(content: Content) -> bytes:
             data = _zeros(text[first:end]).encode()
         else:
             raw = text[leaf.start : leaf.end]
-            first, end = _span(content.form, leaf, raw, hit.start, hit.end)
+            first, end = _span(leaf, raw, hit.start, hit.end)
             first, end = leaf.start + first, leaf.start + end
             data = filled(text[first:end].encode(content.encoding))
         at = content.start + (first if text.isascii() else len(text[:first].encode(content.encoding)))
@@ -144,10 +145,10 @@ def _masked_text(content: Content) -> bytes:
     return bytes(out)
 
 
-def _span(form: Form, leaf: Leaf, raw: str, start: int, end: int) -> tuple[int, int]:
+def _span(leaf: Leaf, raw: str, start: int, end: int) -> tuple[int, int]:
     """Return the span in a leaf's own text for characters of the text that it stands for."""
-    if form is Form.JSON:
-        return escaped_span(raw, start, end)
+    if leaf.escapes:
+        return escaped_span(raw, start, end, leaf.escapes)
     return percent_span(raw, start, end) if leaf.is_part and raw != leaf.text else (start, end)
 
 

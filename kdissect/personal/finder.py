@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -21,6 +23,8 @@ from kdissect.personal.telling_names import Telling, of_context, of_name
 
 _PARTS_OF_DATE = 3
 _CONTEXT = 32  # characters before a value in a text that may name it
+# Another field, with its value, in logfmt, a form or XML.
+_ASSIGNED = re.compile(r".*(?:=(?:\"[^\"]*\"|[^\s\"]\S*)\s|&|</[^<>]*>)", re.DOTALL)
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
@@ -41,37 +45,35 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     """Return the personal data in a value's leaves, at most `MAX_HITS`."""
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
-    coded = _coded(leaves)
-    decoded = [leaf for leaf in leaves if id(leaf) in coded]
+    alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
+    apart = [leaf for leaf in leaves if alone.get(id(leaf))]
+    starts = [leaf.start for leaf in apart]
+    whole: list[Hit] = []  # of the text around the fields in it
     telling: Counter[int] = Counter()
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
             continue
         tags = of_name(leaf.name).tags
-        if leaf.is_part:  # the text around it has all that needs no field next to it
-            hits = coded.get(id(leaf), [])
+        if leaf.is_alone:
+            hits = alone[id(leaf)]
+        elif leaf.is_part:
             tags -= _NOT_IN_TEXT
+            hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
-            hits = [hit for hit in find_in(leaf) if not any(_is_inside(hit, part) for part in decoded)]
+            hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
+            whole = hits
         found += [Found(leaf, hit) for hit in hits]
         telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
-        if not hits and tags & _FIELDS_OF_PERSON and not is_masked(leaf.text):
+        is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
+        if is_open and tags & _FIELDS_OF_PERSON:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
         of_person = "person" in of_name(leaf.holder_name).tags
-        hit = person_field(leaf.text, tags, telling[leaf.holder], of_person)
+        hit = person_field(leaf.text, tags, telling[leaf.holder], of_person, leaf.is_number)
         if hit is not None:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
-
-
-def _coded(leaves: Sequence[Leaf]) -> dict[int, list[Hit]]:
-    """Return the hits in fields of a text that have percent codes, by the identity of the field."""
-    found = (
-        (leaf, find_in(leaf)) for leaf in leaves if leaf.is_part and len(leaf.text) < leaf.end - leaf.start
-    )
-    return {id(leaf): hits for leaf, hits in found if hits}
 
 
 def find_in(leaf: Leaf) -> list[Hit]:
@@ -128,11 +130,19 @@ def _before(text: str, start: int) -> str:
     before = text[max(0, start - _CONTEXT) : start]
     for end in ("\n", ". ", "; ", ", ", "|"):
         before = before.rpartition(end)[2]
-    return before
+    return _ASSIGNED.sub("", before, count=1)
 
 
-def _is_inside(hit: Hit, part: Leaf) -> bool:
-    return hit.start < part.end and part.start < hit.end
+def _is_inside(hit: Hit, parts: Sequence[Leaf], starts: Sequence[int]) -> bool:
+    """Return whether a hit in a text has characters of one of the fields in it, which `starts` begin."""
+    at = bisect_left(starts, hit.end) - 1
+    return at >= 0 and hit.start < parts[at].end
+
+
+def _is_among(hit: Hit, part: Leaf, hits: Sequence[Hit]) -> bool:
+    """Return whether a hit in a field of a text is one of the text."""
+    start, end = part.start + hit.start, part.start + hit.end
+    return any(start < other.end and other.start < end for other in hits)
 
 
 def _overlap(one: Hit, other: Hit) -> bool:

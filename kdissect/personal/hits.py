@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
@@ -42,11 +43,12 @@ class Hit(NamedTuple):
 
 MASKS = frozenset("xX*")
 """Characters of values that are masked already."""
+_MASKED = re.compile(rf"[\W_{''.join(sorted(MASKS))}]*")
 
 
 def is_masked(text: str) -> bool:
     """Return whether a text has a mask for each letter and digit."""
-    return all(character in MASKS for character in text if character.isalnum() or character == "*")
+    return _MASKED.fullmatch(text) is not None
 
 
 def shape(text: str, most: int) -> str:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.leaf import Leaf
 
-_MAX_PATH = 300  # characters of a path that are shown
-_NEUTRAL = frozenset({"value", "number", "nr", "no", "text", "data", "content", "string", "values", "items"})
+MAX_PATH = 300
+"""Characters of a path that are shown."""
+_MAX_ESCAPES = 3  # JSON in a string of JSON
+_WRAPPERS = frozenset({"string", "int", "double", "float"})  # of a union in Avro's JSON
+_NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
+_LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
+# Fields of an item in a list of names and values.
+_LABELS = frozenset({"name", "key", "field", "attribute", "label", "property", "question", "code", "id"})
+_LABELLED = frozenset({"value", "values", "answer", "text", "val", "content"})
+_NEUTRAL = frozenset({"date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"})
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
 )
-# Fields in a text: an element of XML, or a name, an equals sign and a value, in quotes or without.
-_FIELD = re.compile(
-    r"<(?P<element>[A-Za-z_][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{2,200})</(?P=element)>"
-    r"|(?:(?<=[\s&?;,{(|])|^)(?P<key>[A-Za-z_][\w.-]{0,60})="
-    r"(?:\"(?P<quoted>[^\"\\]{2,200})\"|'(?P<single>[^'\\]{2,200})'|(?P<bare>[^\s&;,\"'<>|]{2,200}))"
-)
-_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 _BASE64 = ["base64"]
 _MANY_DIGITS = re.compile(r".*\d{5}.*|[0-9a-fA-F-]{16,}|\d+", re.DOTALL)
 _LONGEST_STEP = 64
@@ -33,9 +34,10 @@ _LONGEST_STEP = 64
 class _Struct:
     """A struct or list that is open."""
 
-    __slots__ = ("is_list", "key", "name", "number", "path")
+    __slots__ = ("is_list", "key", "name", "number", "outer", "path")
 
-    def __init__(self, path: str, name: str, number: int, is_list: bool) -> None:
+    def __init__(self, path: str, name: str, number: int, is_list: bool, outer: _Struct | None) -> None:
+        self.outer = outer
         self.path = path
         self.name = name
         self.number = number
@@ -47,7 +49,11 @@ class _Struct:
         if self.is_list:
             return f"{self.path}[]", self.name
         key = self.key or ""
-        return f"{self.path}.{shown_step(key)}"[:_MAX_PATH], key
+        return f"{self.path}.{shown_step(key)}"[:MAX_PATH], full_name(key, self.name)
+
+    def holder(self) -> _Struct:
+        """Return the struct of its next value: the one around it if the value is in a wrapper."""
+        return self.outer if self.outer is not None and self.key in _WRAPPERS else self
 
 
 def shown_step(key: str) -> str:
@@ -59,103 +65,146 @@ def shown_step(key: str) -> str:
 
 def full_name(name: str, holder_name: str) -> str:
     """Return a field's name, with that of its struct if it says little."""
-    return f"{holder_name} {name}" if name.lower() in _NEUTRAL else name
+    plain = name.lower()
+    if plain in _WRAPPERS:
+        return holder_name or name
+    if plain in _NAME_PARTS and holder_name.lower().rstrip("s").endswith("name"):
+        return f"{name} name"
+    if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
+        return f"{holder_name} {name}"
+    return name
 
 
-def json_leaves(text: str) -> list[Leaf] | None:
-    """Return the leaves of JSON's own text; None if it is no struct or list, or too deep."""
+def json_leaves(text: str, escapes: int = 1) -> list[Leaf] | None:
+    """Return the leaves of JSON's own text; None if it is no struct or list, or too deep.
+
+    `escapes`: how many strings of JSON the text is in, itself included.
+    """
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return None
-    leaves: list[Leaf] = []
+    made = _Made()
     stack: list[_Struct] = []
-    number = 0
     for token in _TOKEN.finditer(text):
         first = token[0][0]
         if first in "{[":
-            number += 1
-            stack.append(_inner(stack, number, first == "["))
+            stack.append(made.opened(stack[-1] if stack else None, first == "["))
             if len(stack) > MAX_DEPTH:
                 return None
         elif first in "}]":
             stack.pop()
         elif first == ",":
             stack[-1].key = None
-        elif first != ":" and len(leaves) < MAX_LEAVES:
-            leaf = _of_token(stack[-1], token)
-            if leaf is not None:
-                leaves.append(leaf)
-    return leaves
+        elif first != ":" and len(made.leaves) < MAX_LEAVES:
+            _add_token(made, stack[-1], token, escapes)
+    return made.leaves
 
 
-def _inner(stack: list[_Struct], number: int, is_list: bool) -> _Struct:
-    path, name = stack[-1].step() if stack else ("$", "")
-    return _Struct(path, name, number, is_list)
+class _Made:
+    """The leaves of a value while they are made."""
+
+    def __init__(self) -> None:
+        self.leaves: list[Leaf] = []
+        self._numbers = 0
+        self._labels: dict[int, tuple[int, str]] = {}
+        """By the number of a struct: the place of its label among the leaves, and the label."""
+
+    def opened(self, outer: _Struct | None, is_list: bool) -> _Struct:
+        """Return a struct or list that begins in another one."""
+        path, name = outer.step() if outer is not None else ("$", "")
+        self._numbers += 1
+        return _Struct(path, name, self._numbers, is_list, outer)
+
+    def add(self, around: _Struct, leaf: Leaf) -> None:
+        """Add the next value of a struct, under the label next to it if it has one."""
+        key = (around.outer.key if around.is_list and around.outer is not None else around.key) or ""
+        struct = around.outer if around.is_list and around.outer is not None else around
+        if key.lower() in _LABELS and not leaf.is_number and not around.is_list:
+            self._labels.setdefault(struct.number, (len(self.leaves), leaf.text))
+        elif key.lower() in _LABELLED and struct.number in self._labels:
+            at, label = self._labels[struct.number]
+            outer = struct.outer or struct
+            leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
+            self.leaves[at] = self.leaves[at]._replace(name="")
+        self.leaves.append(leaf)
+
+    def add_inside(self, leaf: Leaf, escapes: int, raw: str | None) -> bool:
+        """Add the leaves of JSON in a text instead of the text. Return False if it has none.
+
+        `raw`: the characters that stand for the text in the text around it, if there is one.
+        """
+        if leaf.text[:1] not in ("{", "[") or escapes > _MAX_ESCAPES:
+            return False
+        inside = json_leaves(leaf.text, escapes)
+        if inside is None:
+            return False
+        offsets = None if raw is None or "\\" not in raw else _offsets(raw)
+        for one in inside[: MAX_LEAVES - len(self.leaves)]:
+            start, end = (-1, -1) if raw is None else (one.start, one.end)
+            if offsets is not None:
+                start, end = offsets[start], offsets[end]
+            if raw is not None:
+                start, end = start + leaf.start, end + leaf.start
+            path = f"{leaf.path}{one.path.removeprefix('$')}"[:MAX_PATH]
+            self.leaves.append(
+                one._replace(path=path, holder=one.holder + self._numbers, start=start, end=end)
+            )
+        self._numbers += max((one.holder for one in inside), default=0)
+        return True
 
 
-def _of_token(around: _Struct, token: re.Match[str]) -> Leaf | None:
+def _add_token(made: _Made, around: _Struct, token: re.Match[str], escapes: int) -> None:
     raw = token[0]
     is_text = raw[0] == '"'
     if not is_text and raw[0] not in "-0123456789":
-        return None
+        return
     start, end = token.span()
     if is_text:
-        start, end = start + 1, end - 1
+        start, end, raw = start + 1, end - 1, raw[1:-1]
+    written = json.loads(token[0]) if "\\" in raw else raw
     if not around.is_list and around.key is None:
-        around.key = json.loads(raw) if "\\" in raw else raw[1:-1]
-        return Leaf(
-            f"{around.path}.*", "", around.key, False, around.number, around.name, start, end, False, True
-        )
-    written = (json.loads(raw) if "\\" in raw else raw[1:-1]) if is_text else raw
+        around.key = written
+        made.leaves.append(
+            Leaf(
+                f"{around.path}.*", "", written, False, around.number, around.name, start, end, False, True,
+                escapes=escapes,
+            )
+        )  # fmt: skip
+        return
     path, name = around.step()
-    name = full_name(name, around.name)
-    return Leaf(path, name, written, not is_text, around.number, around.name, start, end, around.is_list)
+    holder = around.holder()
+    leaf = Leaf(
+        path,
+        name,
+        written,
+        not is_text,
+        holder.number,
+        holder.name,
+        start,
+        end,
+        around.is_list,
+        escapes=escapes,
+    )
+    if not (is_text and made.add_inside(leaf, escapes + 1, raw)):
+        made.add(around, leaf)
 
 
-def text_leaves(text: str, name: str) -> list[Leaf]:
-    """Return a text as a leaf, and the fields inside of it: of query strings, logfmt and XML."""
-    leaves = [Leaf("$", name, text, start=0, end=len(text))]
-    for found in _FIELD.finditer(text):
-        group = found.lastgroup or ""
-        key = found["element"] or found["key"]
-        start, end = found.span(group)
-        raw = found[group]
-        written = unquote(raw) if group == "bare" and "%" in raw else raw
-        path = f"$.{shown_step(key)}"[:_MAX_PATH]
-        leaves.append(Leaf(path, key, written, start=start, end=end, is_part=True))
-        if len(leaves) >= MAX_LEAVES:
-            break
-    return leaves
-
-
-def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span in a text with percent codes for characters of the text that it stands for."""
-    ends = [0]
-    pending, at = b"", 0
-    for found in _PERCENT.finditer(raw):
-        at = found.end()
-        if found[1] is None:
-            ends.append(at)
-            continue
-        pending += bytes.fromhex(found[1])
-        try:
-            pending.decode()
-        except UnicodeDecodeError:
-            continue
-        pending = b""
-        ends.append(at)
-    return (ends[start], ends[end]) if end < len(ends) else (0, len(raw))
-
-
-def escaped_span(raw: str, start: int, end: int) -> tuple[int, int]:
+def escaped_span(raw: str, start: int, end: int, escapes: int = 1) -> tuple[int, int]:
     """Return the span in a JSON string's own text for characters of the text that it holds."""
     if "\\" not in raw:
         return start, end
-    spans = [found.span() for found in _ESCAPE.finditer(raw)]
-    return spans[start][0], spans[end - 1][1]
+    if escapes > 1:
+        start, end = escaped_span(json.loads(f'"{raw}"'), start, end, escapes - 1)
+    offsets = _offsets(raw)
+    return offsets[start], offsets[end]
+
+
+def _offsets(raw: str) -> array[int]:
+    """Return the offset in a JSON string's own text of each character that it holds, and of its end."""
+    return array("L", [*(found.start() for found in _ESCAPE.finditer(raw)), len(raw)])
 
 
 def value_leaves(value: Any) -> list[Leaf]:
@@ -163,10 +212,9 @@ def value_leaves(value: Any) -> list[Leaf]:
     if not isinstance(value, dict | list):
         is_text = isinstance(value, str)
         return [Leaf("$", "", value)] if is_text else []
-    leaves: list[Leaf] = []
-    numbers = iter(range(1, 1 << 62))
-    stack: list[tuple[Iterator[tuple[str | None, Any]], _Struct]] = [_opened(value, "$", "", next(numbers))]
-    while stack and len(leaves) < MAX_LEAVES:
+    made = _Made()
+    stack = [(_items(value), made.opened(None, isinstance(value, list)))]
+    while stack and len(made.leaves) < MAX_LEAVES:
         items, around = stack[-1]
         item = next(items, None)
         if item is None:
@@ -174,28 +222,23 @@ def value_leaves(value: Any) -> list[Leaf]:
             continue
         around.key, inner = item
         if around.key is not None:
-            leaves.append(
+            made.leaves.append(
                 Leaf(f"{around.path}.*", "", around.key, False, around.number, around.name, is_key=True)
             )
-        path, name = around.step()
         if isinstance(inner, dict | list):
             if len(stack) < MAX_DEPTH and not _is_bytes(inner):
-                stack.append(_opened(inner, path, name, next(numbers)))
+                stack.append((_items(inner), made.opened(around, isinstance(inner, list))))
         elif isinstance(inner, str | int | float) and not isinstance(inner, bool):
-            named = full_name(name, around.name)
+            path, name = around.step()
             is_number = not isinstance(inner, str)
-            leaves.append(
-                Leaf(path, named, str(inner), is_number, around.number, around.name, is_item=around.is_list)
-            )
-    return leaves
+            leaf = Leaf(path, name, str(inner), is_number, around.number, around.name, is_item=around.is_list)
+            if is_number or not made.add_inside(leaf, 1, None):
+                made.add(around, leaf)
+    return made.leaves
 
 
-def _opened(
-    value: Any, path: str, name: str, number: int
-) -> tuple[Iterator[tuple[str | None, Any]], _Struct]:
-    if isinstance(value, dict):
-        return iter(value.items()), _Struct(path, name, number, False)
-    return ((None, item) for item in value), _Struct(path, name, number, True)
+def _items(value: Any) -> Iterator[tuple[str | None, Any]]:
+    return iter(value.items()) if isinstance(value, dict) else ((None, item) for item in value)
 
 
 def _is_bytes(value: Any) -> bool:

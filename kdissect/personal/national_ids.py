@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
+from kdissect.personal.check_digits import OWN_CHECKS
 from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.telling_names import ANY_ID, Telling, phrase_pattern, says, words_of
 
@@ -65,7 +66,7 @@ IDS = (
     NationalId(
         "FI hetu",
         "fi.hetu",
-        "hetu, henkilotunnus, sotu",
+        "hetu, henkilotunnus, sotu, personal identity code",
         r"\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y]",
         r"\d{6}(?:[A-F]\d{3}[\dA-FHJ-NPR-Y]|[-+]\d{3}[A-FHJ-NPR-Y])",
     ),
@@ -108,10 +109,10 @@ IDS = (
     ),
     NationalId("PT NIF", "pt.nif", "nif, contribuinte", r"\d{9}"),
     NationalId("CZ rodné číslo", "cz.rc", "rodne cislo, birth number, rc", r"\d{6}/?\d{3,4}"),
-    NationalId("RO CNP", "ro.cnp", "cnp", r"[1-9]\d{12}"),
-    NationalId("BG EGN", "bg.egn", "egn", r"\d{10}"),
+    NationalId("RO CNP", "ro.cnp", "cnp, cod numeric personal", r"[1-9]\d{12}"),
+    NationalId("BG EGN", "bg.egn", "egn, егн", r"\d{10}"),
     NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, tckn, kimlik", r"[1-9]\d{10}"),
-    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar, uidai", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
     NationalId(
         "MX CURP",
         "mx.curp",
@@ -119,13 +120,69 @@ IDS = (
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
     ),
-    NationalId("KR RRN", "kr.rrn", "rrn, resident registration", r"\d{6}-?\d{7}"),
-    NationalId("ZA id number", "za.idnr", "south african id, rsa id, said", r"\d{6} ?\d{4} ?\d{3}"),
-    NationalId("IE PPS", "ie.pps", "pps, ppsn, pps number", r"\d{7}[A-W][A-IW]?"),
+    NationalId(
+        "KR RRN",
+        "kr.rrn",
+        "rrn, resident registration, jumin, jumin no, juminno, 주민등록번호, 주민번호",
+        r"\d{6}-?\d{7}",
+    ),
+    NationalId(
+        "ZA id number",
+        "za.idnr",
+        "south african id, rsa id, said, sa id, sa id number, id nommer, id number",
+        r"\d{6} ?\d{4} ?\d{3}",
+    ),
+    NationalId(
+        "IE PPS",
+        "ie.pps",
+        "pps, ppsn, pps no, pps number, personal public service number",
+        r"\d{7}[A-W][A-IW]?",
+    ),
     NationalId("HR OIB", "hr.oib", "oib", r"\d{11}"),
-    NationalId("GR AMKA", "gr.amka", "amka", r"\d{11}"),
-    NationalId("EE isikukood", "ee.ik", "isikukood", r"[1-8]\d{10}"),
-    NationalId("LT asmens kodas", "lt.asmens", "asmens kodas", r"[3-6]\d{10}"),
+    NationalId("GR AMKA", "gr.amka", "amka, αμκα", r"\d{11}"),
+    NationalId("EE isikukood", "ee.ik", "isikukood, personal code", r"[1-8]\d{10}"),
+    NationalId("LT asmens kodas", "lt.asmens", "asmens kodas, personal code", r"[3-6]\d{10}"),
+    NationalId("LV personas kods", "lv.pvn", "personas kods, pers kods, personal code", r"[0-3]\d{5}-?\d{5}"),
+    NationalId("SI EMŠO", "si.emso", "emso, jmbg", r"\d{13}"),
+    NationalId("SK rodné číslo", "sk.rc", "rodne cislo, rc", r"\d{6}/?\d{3,4}"),
+    NationalId("IS kennitala", "is_.kennitala", "kennitala", r"\d{6}-?\d{4}"),
+    NationalId(
+        "JP My Number",
+        "jp.in_",
+        "my number, mynumber, individual number, kojin bango, 個人番号, マイナンバー",
+        r"\d{4}[ -]?\d{4}[ -]?\d{4}",
+    ),
+    NationalId(
+        "IN PAN",
+        "in_.pan",
+        "pan, permanent account number, pan number, pan no",
+        r"[A-Z]{3}P[A-Z]\d{4}[A-Z]",
+    ),
+    NationalId("HU TAJ", "hu.taj", "taj, taj szam, tajszam", r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
+    NationalId("HU tax id", "hu.tax", "adoazonosito, adoazonosito jel, adoazonosito jele", r"8\d{9}"),
+    NationalId("AU TFN", "au.tfn", "tfn, tax file number", r"\d{3} ?\d{3} ?\d{2,3}"),
+    NationalId(
+        "CA SIN",
+        "ca.sin",
+        "social insurance, social insurance number, sin number",
+        r"\d{3}[ -]?\d{3}[ -]?\d{3}",
+    ),
+    NationalId(
+        "CL RUT",
+        "cl.rut",
+        "rut, rut cliente",
+        r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]",
+        r"\d{1,2}\.\d{3}\.\d{3}-[\dK]",
+    ),
+    NationalId("AR DNI", "", "dni, documento nacional, nro documento", r"\d{2}\.?\d{3}\.?\d{3}"),
+    NationalId("CO cédula", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
+    NationalId("EC cédula", "ec.ci", "cedula, cedula identidad", r"\d{10}"),
+    NationalId("IL id number", "il.idnr", "teudat zehut, israeli id, mispar zehut, תעודת זהות", r"\d{9}"),
+    NationalId("TH id number", "th.pin", "thai id, บัตรประชาชน, citizen id", r"\d-?\d{4}-?\d{5}-?\d{2}-?\d"),
+    NationalId("MY NRIC", "my.nric", "nric, mykad, no kad pengenalan", r"\d{6}-?\d{2}-?\d{4}"),
+    NationalId("ID NIK", "id.nik", "nik, nomor induk kependudukan, no ktp, ktp", r"\d{16}"),
+    NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
+    NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
 
 
@@ -162,6 +219,9 @@ def _any_alone() -> re.Pattern[str]:
 
 @cache
 def _validator(module: str) -> Callable[[str], bool]:
+    own = OWN_CHECKS.get(module)
+    if own is not None:
+        return own
     found: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
     return found
 
@@ -177,9 +237,11 @@ def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
         return _compiled()
     # A number alone has no words.
     words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
-    if words and (_any_name().search(words) or ANY_ID.search(words)):
-        return _compiled()
     named = _named(name.words, True)
+    if words and ANY_ID.search(words):
+        return _compiled()
+    if words and _any_name().search(words):
+        named = tuple(one for one in _compiled() if one in named or one.names.search(words))
     if _any_alone().search(text):
         return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
     return named

@@ -11,32 +11,44 @@ _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^
 _LONGEST_NAME = 80
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
 _ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
-_DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})")
+_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.] ?|\. ?|[年년] ?)(\d{1,2})(?:[-/.] ?|[月월] ?)(\d{1,2})[.日일]?")
+_DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})\.?")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WITH_MONTH = re.compile(
+    r"(?:(\d{1,2})[-/. ]{1,2})?([A-Za-z]{3})[a-z]{0,6}[-/., ]{1,2}(?:(\d{1,2}),? )?(\d{4})"
+)
+_MILLISECONDS = 86_400_000  # of a day
+_LAST_OF_MONTH = 31
 _OLDEST = 1900
 _EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
+_LONGEST_NUMBER = 16
 _LONGEST_ADDRESS = 200
 _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
 _LETTER = re.compile(r"[^\W\d_]")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
+_CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Han and Hangul
 
 
-def person_field(text: str, tags: frozenset[str], telling: int, of_person: bool) -> Hit | None:
+def person_field(
+    text: str, tags: frozenset[str], telling: int, of_person: bool, is_number: bool = False
+) -> Hit | None:
     """Return the whole value of a field if it is a name, birth date or address by its tags; else None.
 
     `telling` is the number of fields next to it that are of a person, itself included. `of_person`: the
     struct around it has the name of a person.
     """
     kind = None
+    is_likely = of_person or telling > 1
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
-    if ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
+    if is_number:
+        kind = Kind.BIRTH_DATE if "birth_moment" in tags and _is_birth_number(text) else None
+    elif ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
         kind = Kind.NAME
     elif "birth" in tags and is_birth_date(text):
         kind = Kind.BIRTH_DATE
-    elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text):
+    elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text, is_likely):
         kind = Kind.ADDRESS
     if kind is None:
         return None
-    is_likely = of_person or telling > 1
     return Hit(0, len(text), kind, Confidence.LIKELY if is_likely else Confidence.POSSIBLE)
 
 
@@ -60,11 +72,37 @@ def is_birth_date(text: str) -> bool:
     found = _ISO.fullmatch(plain)
     if found is not None:
         return _is_day(int(found[1]), int(found[2]), int(found[3]))
+    found = _YEAR_FIRST.fullmatch(plain)
+    if found is not None:
+        return _is_day(int(found[1]), int(found[2]), int(found[3]))
+    found = _WITH_MONTH.fullmatch(plain)
+    if found is not None:
+        day, month = found[1] or found[3], found[2].lower()
+        return (
+            day is not None
+            and month in _MONTHS
+            and _is_day(int(found[4]), _MONTHS.index(month) + 1, int(day))
+        )
     found = _DAY_FIRST.fullmatch(plain)
     if found is None:
         return False
     one, other, year = int(found[1]), int(found[2]), int(found[3])
     return _is_day(year, other, one) or _is_day(year, one, other)
+
+
+def _is_birth_number(text: str) -> bool:
+    """Return whether a number is a birth date as Avro and Kafka Connect write them: days since 1970, or the
+    milliseconds of a midnight. A day of few digits and zeros is what redaction leaves.
+    """
+    if not text.lstrip("-").isdigit() or len(text) > _LONGEST_NUMBER or len(text.strip("-0")) < 2:
+        return is_birth_date(text)
+    number = int(text)
+    if 0 <= number <= _LAST_OF_MONTH or _OLDEST <= number <= date.today().year:
+        return False  # the day or the year alone
+    days, part = divmod(number, _MILLISECONDS) if abs(number) >= _MILLISECONDS else (number, 0)
+    return (
+        part == 0 and date(_OLDEST, 1, 1).toordinal() <= days + _EPOCH.toordinal() <= date.today().toordinal()
+    )
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -75,11 +113,14 @@ def _is_day(year: int, month: int, day: int) -> bool:
         return False
 
 
-def _is_address(text: str) -> bool:
+def _is_address(text: str, is_of_person: bool) -> bool:
+    """Return whether a text may be an address. `is_of_person` as in `_is_name`: houses may have no number."""
     plain = text.strip()
     if not 4 <= len(plain) <= _LONGEST_ADDRESS or _NO_ADDRESS.fullmatch(plain):
         return False
-    if _HAN.search(plain):
+    if _CASELESS.search(plain):
         return True
     words = plain.split()
-    return len(words) > 1 and bool(_LETTER.search(plain)) and any(map(str.isdigit, plain))
+    if len(words) < 2 or not _LETTER.search(plain):
+        return False
+    return any(map(str.isdigit, plain)) or (is_of_person and not any(word[0].islower() for word in words))

@@ -6,10 +6,17 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from kdissect.personal.languages import BY_LANGUAGE
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _MAX_NAME = 200  # characters of a name that are read
+_SHORTEST_JOINED = 6
+_UNDIVIDED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")  # jamo, kana and Han
+# Texts about a field that an application shows: `label.password`, `emailHint`.
+_ABOUT_FIELDS = re.compile(r"(?:^|(?<= ))(?:labels?|placeholder|hint|tooltip|helptext|i18n|errors?)(?= |$)")
 
-# Phrases by tag. Accents are removed, and camelCase and snake_case are split into words.
+# Phrases by tag, of all languages; `BY_LANGUAGE` has more. Names are compared without accents, and camelCase
+# and snake_case are split into words.
 _PHRASES = {
     "email": "email, e mail, mail, correo, courriel, email address, mailadresse, sahkoposti, epost",
     "phone": (
@@ -111,18 +118,41 @@ _OTHER_THINGS = frozenset((
 
 def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
+    if name.isascii():
+        return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
     plain = "".join(character for character in plain if not unicodedata.combining(character))
-    return " ".join(_WORD.findall(plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o"))).lower()
+    plain = plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
+    if not plain.isascii():  # camelCase in Greek and Cyrillic
+        pairs = zip(plain, " " + plain, strict=False)
+        plain = "".join(f" {one}" if one.isupper() and last.islower() else one for one, last in pairs)
+    return " ".join(_WORD.findall(plain)).lower()
 
 
-def phrase_pattern(phrases: str) -> re.Pattern[str]:
-    """Return the pattern of phrases, which commas separate, in what `words_of` returns."""
-    listed = sorted({phrase.strip() for phrase in phrases.split(",")}, key=len, reverse=True)
-    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$)")
+def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
+    """Return the pattern of phrases, which commas separate, in what `words_of` returns.
+
+    Databases that fold case join words: `dateofbirth`. Chinese, Japanese and Korean do not separate words,
+    and the last part of a compound says what it is. So their phrases may be the end of a word, unless
+    `is_whole`.
+    """
+    plain = {words_of(phrase) for phrase in phrases.split(",")}
+    joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}
+    listed = sorted(plain | joined, key=len, reverse=True)
+    ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
+    anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$){anywhere}")
 
 
-_PATTERNS = {tag: phrase_pattern(phrases) for tag, phrases in _PHRASES.items()}
+def _all_phrases(tag: str) -> str:
+    return ", ".join([_PHRASES[tag], *(words[tag] for words in BY_LANGUAGE.values() if tag in words)])
+
+
+_PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
+# Of a number: the day of a birth, and neither its place nor the weight or the year.
+_PATTERNS["birth_moment"] = re.compile(
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:date|dt|day|days|ms|millis))?$"
+)
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
 
@@ -134,7 +164,10 @@ class Telling:
 
     def __init__(self, words: str, is_name: bool) -> None:
         self.words = words
-        self.tags = frozenset(tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name))
+        is_about = is_name and _ABOUT_FIELDS.search(words) is not None
+        self.tags: frozenset[str] = frozenset(
+            () if is_about else (tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name))
+        )
 
 
 def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:

@@ -46,7 +46,7 @@ ALWAYS = "files"
 _OF_TALLY = ["kind", "same_as", "probably_same_as", "tls"]
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
-WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions", "causes"}
+WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions", "causes", "personal"}
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
 

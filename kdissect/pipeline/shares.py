@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kdissect.engine.shards import Shard
 from kdissect.pipeline.inputs import TASK_BYTES, Inputs
-from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES
 
 WHOLE = Shard(0, 1)
 # Statistics for one of two statistics shares: about half of their work.
@@ -59,14 +59,14 @@ def tasks_of(inputs: Inputs, tables: frozenset[str], wanted: int) -> list[Task]:
 def _shares(number: int, tables: frozenset[str], wanted: int) -> Iterator[Share]:
     """Yield about `wanted` shares of a capture set."""
     of_connections, judged, counted = tables & OF_CONNECTIONS, tables & OF_JUDGES, tables & OF_STATES
-    causes = tables & OF_CAUSES
-    others = [judged, counted | causes]
+    causes, personal = tables & OF_CAUSES, tables & OF_PERSONAL
+    others = [judged, counted | causes | personal]
     if wanted <= 1:
         others, of_connections = [tables], frozenset()
     elif wanted < _FEW and judged:  # a judge takes about as long as all the rest together
-        others, of_connections = [judged, of_connections | counted | causes], frozenset()
+        others, of_connections = [judged, of_connections | counted | causes | personal], frozenset()
     elif wanted > _FEW:
-        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes]
+        others = [judged, counted & _OF_TRAFFIC, counted - _OF_TRAFFIC | causes, personal]
     others = [some for some in others if some]
     if of_connections:
         shards = max(1, wanted - len(others))

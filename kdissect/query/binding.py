@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kdissect.decoders import quirks
@@ -10,7 +11,6 @@ from kdissect.decoders.bodies import decode_once
 from kdissect.decoders.generated.projection import Path, Projector, Values, collected, projector
 from kdissect.engine.exchange_bodies import part_of
 from kdissect.engine.exchange_rows import TopicsOf, wire_topics
-from kdissect.engine.records.record_values import RecordValues
 from kdissect.model.frame import Frame
 from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.query.fields.schema_fields import SIDES
@@ -21,6 +21,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.records.record_rows import TopicNames
+    from kdissect.engine.records.record_values import RecordValues
 
 FindingsOf = Callable[[Exchange], Collection[str]]
 """Codes of the findings about an exchange."""
@@ -38,15 +39,17 @@ class Context(NamedTuple):
 
     `start_ns` returns the time of the capture's first packet, `topics_of` the topics of an exchange with the
     names of their ids, `findings_of` the findings about it. `file_names` are the inputs by index. `values`
-    decodes keys and values of records, `topic_name` returns the topic of records by its id.
+    decodes keys and values of records (None: by their bytes), `topic_name` returns the topic of records by
+    its id. With `show_secrets` bytes of frames have their secrets, which is for printing only.
     """
 
     start_ns: Callable[[], int] = _no_start
     topics_of: TopicsOf = wire_topics
     findings_of: FindingsOf | None = None
     file_names: Sequence[str] = ()
-    values: RecordValues = RecordValues()
+    values: RecordValues | None = None
     topic_name: TopicNames | None = None
+    show_secrets: bool = False
 
 
 class Bodies:
@@ -152,6 +155,13 @@ class Binding:
         """The record that the filter evaluates, with its topic; None for all of an exchange."""
         self._exchange: Exchange | None = None
         self._batches: Sequence[RecordBatch] = ()
+
+    @cached_property
+    def values(self) -> RecordValues:
+        """The decoder of keys and values."""
+        from kdissect.engine.records.record_values import RecordValues  # start-up: of few filters
+
+        return self.context.values or RecordValues()
 
     def records(self, exchange: Exchange) -> Iterator[tuple[str | None, Record]]:
         """Yield the record under test, or else all readable records of an exchange, each with its topic."""

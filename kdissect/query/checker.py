@@ -9,7 +9,6 @@ from kdissect.query import plan
 from kdissect.query.fields.field_sources import Cost, Source
 from kdissect.query.fields.lookup import Apis, UnknownFieldError, look_up
 from kdissect.query.fields.named import ERROR, NO_ERROR, suggest
-from kdissect.query.fields.record_sources import RecordSource
 from kdissect.query.fields.row_fields import CLUSTER_FIELD, KIND_FIELDS, NUMBER_FIELD
 from kdissect.query.syntax import nodes
 from kdissect.query.syntax.filter_errors import FilterError
@@ -74,7 +73,7 @@ class Checker:
         self.cost = max(self.cost, source.cost)
         self.needs_all |= source.name in (NUMBER_FIELD, CLUSTER_FIELD)
         self.needs_topics |= source.name in ("topics", "topic")
-        self.needs_records |= isinstance(source, RecordSource)
+        self.needs_records |= source.is_of_records
         self.is_by_kind &= source.name in KIND_FIELDS and source.cost is Cost.HEADER
         return source
 
@@ -170,12 +169,10 @@ class Checker:
         return values
 
     def _value(self, literal: nodes.Literal, operator: Operator, kind: ValueKind) -> Any:
-        if operator.takes_text:
-            return literal.text
         try:
             if kind.ordered and ".." in literal.text and operator.symbol in ("in", "not in"):
                 return _range(kind, literal)
-            return kind.parse(literal)
+            return operator.value(kind, literal)
         except (ValueError, OverflowError) as error:
             raise self._wrong(literal, str(error)) from None
 

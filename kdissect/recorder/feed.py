@@ -47,7 +47,8 @@ class Feed:
         """Whether no packets follow."""
         self.trouble = ""
         """Why the capture ended, if nobody asked for it."""
-        self._is_stopped = False
+        self.is_stopped = False
+        """Whether somebody asked for the end."""
 
     def _begun(self) -> LiveCaptures:
         captures = self._begin()
@@ -57,7 +58,7 @@ class Feed:
 
     def stop(self) -> None:
         """End the capture, and an analysis that lags. Safe in a signal handler."""
-        self._is_stopped = True
+        self.is_stopped = True
         self._end(self.captures)
 
     @property
@@ -123,7 +124,7 @@ class Feed:
             captures.close()
             self._unanalysed += captures.unanalysed
             captures.unanalysed = 0
-            is_expected = self._is_stopped or not captures.trouble
+            is_expected = self.is_stopped or not captures.trouble
             if is_expected or not self._returns:
                 self.trouble = "" if is_expected else captures.trouble
                 self.is_over = True
@@ -136,7 +137,7 @@ class Feed:
 
     def _stop_if_asked(self) -> None:
         """End the new capture if `stop` was called while it began."""
-        if self._is_stopped:
+        if self.is_stopped:
             self._end(self.captures)
 
     def _end(self, captures: LiveCaptures) -> None:
@@ -147,9 +148,9 @@ class Feed:
     def _reopen(self) -> bool:
         """Begin the capture again, as soon as that works. Return False if it was stopped."""
         attempt = 0
-        while not self._is_stopped:
+        while not self.is_stopped:
             until = time.monotonic() + _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
-            while time.monotonic() < until and not self._is_stopped:
+            while time.monotonic() < until and not self.is_stopped:
                 time.sleep(_LOOK_S)
                 self._between()
             attempt += 1

@@ -1,12 +1,13 @@
 """The loop of a flight recorder: packets to the ring, symptoms to incidents, incidents to files.
 
-Everything happens between two batches of packets, in the thread of the analysis. What takes time happens in
-copies of the process: the end of an analysis, and the files of an incident.
+Everything happens between two batches of packets, in the thread of the analysis. Copies of the process end an
+analysis, for which it waits, and write the files of an incident, for which it does not.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -21,10 +22,9 @@ from kdissect.recorder.exchange_condition import ExchangeCondition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.incident import Incident, Row
-from kdissect.recorder.incident_packets import segments_within
-from kdissect.recorder.incident_writer import write_incident
 from kdissect.recorder.incidents import Incidents
 from kdissect.recorder.replayed_files import ReplayedFiles
+from kdissect.recorder.segments import segments_within
 from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.stretch import Stretch
 from kdissect.recorder.symptom import MARK, Symptom
@@ -64,8 +64,7 @@ class FlightRecorder:
         self._signals_seen = 0
         self.feed: Feed | None = None
         self._watch: Watch | None = None
-        self._evaluation: ProcessCopy | None = None
-        self._evaluated_s = self._evaluation_began_s = self._looked_s = 0.0
+        self._evaluated_s = self._looked_s = self._writing_began_s = 0.0
         self._has_failed = False
         self._before: list[Symptom] = []
         self._writing: tuple[Incident, ProcessCopy] | None = None
@@ -93,6 +92,9 @@ class FlightRecorder:
             self._watch.run()
             if feed.is_over:
                 break
+            self._watch.release()
+            self._watch = None
+            gc.collect()  # before the next analysis needs memory
             # after a loss of packets the analysis begins without those before
             old = self._old(stretch.latest) if self._is_enough() else []
         self._finish()
@@ -128,7 +130,7 @@ class FlightRecorder:
             self._look_at_marks()
             self._look_at_exchanges()
             if self._watch is not None and self._watch.is_about_causes_or_rules():
-                self._take_evaluation(self._evaluate(), _PATIENCE_S)
+                self._take_evaluation(self._evaluate())
             while (incident := self.incidents.due(files.now_ns)) is not None:
                 self._write_now(incident)
         files.go_on()
@@ -158,17 +160,18 @@ class FlightRecorder:
     def _look_at_evaluation(self, now_s: float) -> None:
         if self._watch is None or not self._watch.is_about_causes_or_rules():
             return
-        if self._evaluation is None:
-            if now_s >= self._evaluated_s + EVALUATED_EVERY_S:
-                self._evaluation, self._evaluation_began_s = self._evaluate(), now_s
-        elif self._evaluation.poll(0.0) or now_s > self._evaluation_began_s + _PATIENCE_S:
-            copy, self._evaluation = self._evaluation, None
-            took_s = now_s - self._evaluation_began_s
-            self._evaluated_s = now_s + max(_PACKETS_PART * took_s - EVALUATED_EVERY_S, 0.0)
-            self._take_evaluation(copy, 0.0)
+        if self._writing is not None and now_s < self._writing_began_s + self._settings.longest_lag_s:
+            return  # the copy that writes an incident has the memory of a second analysis
+        if now_s >= self._evaluated_s + EVALUATED_EVERY_S:
+            self._take_evaluation(self._evaluate())
+            took_s = time.monotonic() - now_s
+            self._evaluated_s = now_s + max(_PACKETS_PART * took_s, EVALUATED_EVERY_S) - EVALUATED_EVERY_S
 
     def _evaluate(self) -> ProcessCopy | None:
-        """Begin to end the analysis, in a copy of the process; None if there is no memory for one."""
+        """Begin to end the analysis, in a copy of the process; None if there is no memory for one.
+
+        The process waits for it: it would write to the pages that both share.
+        """
         watch = self._watch
         assert watch is not None
 
@@ -182,15 +185,20 @@ class FlightRecorder:
         except OSError:
             return None
 
-    def _take_evaluation(self, copy: ProcessCopy | None, patience_s: float) -> None:
+    def _take_evaluation(self, copy: ProcessCopy | None) -> None:
         if copy is None:
             return
-        copy.poll(patience_s)
+        assert self.feed is not None
+        until_s = time.monotonic() + _PATIENCE_S
+        while not copy.poll(_LOOK_S) and time.monotonic() < until_s and not self.feed.is_stopped:
+            continue
         found = copy.end()
         if found is not None:
             self._has_failed = False
             self._judge([Symptom.from_row(row) for row in json.loads(found)], is_last=False)
             return
+        if self.feed.is_stopped:
+            return  # the last evaluation follows
         if not self._has_failed:
             self._say("an evaluation failed, or took too long: causes are looked for again later")
         self._has_failed = True
@@ -226,6 +234,7 @@ class FlightRecorder:
                 self._begin_writing(due, now_s)
 
     def _begin_writing(self, incident: Incident, now_s: float) -> None:
+        self._writing_began_s = now_s
         try:
             self._writing = incident, ProcessCopy(lambda handle: self._write(incident, handle))
         except OSError:
@@ -234,6 +243,8 @@ class FlightRecorder:
     def _write(self, incident: Incident, handle: int) -> None:
         """In a copy: write the files, and report facts about them or an error."""
         try:
+            from kdissect.recorder.incident_writer import write_incident  # memory: of the copy alone
+
             facts = write_incident(self._folder, self._settings, incident)
         except OSError as error:
             is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -330,9 +341,6 @@ class FlightRecorder:
 
     def _finish(self) -> None:
         """End the last analysis, and write all incidents."""
-        if self._evaluation is not None:
-            self._evaluation.end()
-            self._evaluation = None
         self._look_at_marks()
         self._look_at_exchanges()
         if self._watch is not None and self._watch.is_about_causes_or_rules():

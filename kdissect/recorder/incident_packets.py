@@ -15,13 +15,9 @@ from kdissect.excerpt.find_frames import FrameSearch
 from kdissect.excerpt.redactor import FrameRedactor
 from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.packets.packet import Packet
-from kdissect.recorder.folder import NAMES
+from kdissect.recorder.segments import Spans
 from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed
-
-LEVELS = ("secrets", "payload", NAMES)
-"""Levels of redaction. Personal data needs an extra, and belongs to `extract`."""
-Spans = Collection[Sequence[int]]
 
 
 class Copied(NamedTuple):
@@ -78,21 +74,6 @@ def redact(source: Path, level: str, reading: Reading, target: Path) -> None:
     dissection.guard.each(parts, search.add)
     with PacketFile(str(target), f"Redacted ({level}).") as file:
         write_frames(search.result(), reading.dissection([str(source)]), False, file)
-
-
-def segments_within(segments: Sequence[str], spans: Spans) -> list[str]:
-    """Return the files that may have packets of these times. A file ends where the next one begins. If the
-    clock was set back, or may have been in the last file, it has any times.
-    """
-    begins = [(path, CaptureFile(path, FileSource(path), None).first_time()) for path in segments]
-    known = [(path, first_ns) for path, first_ns in begins if first_ns is not None]
-    found = []
-    for number, (path, first_ns) in enumerate(known):
-        next_ns = known[number + 1][1] if number + 1 < len(known) else None
-        is_any = next_ns is None or next_ns < first_ns
-        if is_any or any(first_ns <= end and (next_ns or 0) >= begin for begin, end in spans):
-            found.append(path)
-    return found
 
 
 def _secrets(segments: Sequence[str], reading: Reading, connections: Collection[str] | None) -> bytes:

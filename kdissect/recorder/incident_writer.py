@@ -10,8 +10,9 @@ from kdissect.engine.times import SECOND_NS, rfc3339
 from kdissect.recorder.concerned import concerned
 from kdissect.recorder.folder import INCIDENT, NAMES, Folder, public_row, sync, sync_folder, write_whole
 from kdissect.recorder.incident import Incident, Row
-from kdissect.recorder.incident_packets import copy_packets, redact, segments_within
+from kdissect.recorder.incident_packets import copy_packets, redact
 from kdissect.recorder.incident_reports import write_reports
+from kdissect.recorder.segments import segments_within
 from kdissect.recorder.settings import RecorderSettings
 
 CAPTURE = "capture.pcapng"

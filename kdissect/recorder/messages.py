@@ -13,12 +13,14 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from socket import gethostname
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.recorder.folder import Folder, write_whole
 from kdissect.recorder.incident import Incident
 from kdissect.recorder.webhook import Message, Webhook
-from kdissect.serdes.http_exchange import HttpFailureError
+
+if TYPE_CHECKING:
+    from kdissect.serdes.http_exchange import HttpFailureError
 
 _PAUSES_S = (1.0, 5.0, 15.0, 60.0)
 _ATTEMPTS = 30  # about half an hour
@@ -169,6 +171,8 @@ class _Outbox:
                 return
 
     def _send(self, message: Message) -> HttpFailureError | None:
+        from kdissect.serdes.http_exchange import HttpFailureError  # memory: of recorders with webhooks
+
         try:
             self.webhook.send(message, self._signing_key)
         except HttpFailureError as failure:

@@ -8,8 +8,11 @@ from typing import NamedTuple
 from kdissect.capture.live.live_settings import Ring
 from kdissect.engine.times import SECOND_NS
 from kdissect.recorder.condition import Condition
+from kdissect.recorder.folder import NAMES
 from kdissect.recorder.watch import Reading
 
+LEVELS = ("secrets", "payload", NAMES)
+"""Levels of redaction. Personal data needs an extra, and belongs to `extract`."""
 MIB = 1 << 20
 MIN_BYTES = 8 * MIB
 _SEGMENTS = 20  # files of a full ring: removing the oldest removes a twentieth

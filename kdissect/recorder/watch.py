@@ -12,6 +12,7 @@ from kdissect.causes.evidence.gathering import Gathering
 from kdissect.query import Context
 from kdissect.recorder.condition import CauseCondition, Condition, RuleCondition
 from kdissect.recorder.exchange_condition import ExchangeCondition
+from kdissect.recorder.release import release
 from kdissect.recorder.symptom import Symptom
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
@@ -91,6 +92,10 @@ class Watch:
             self._judge.finish()
             found += map(Symptom.of_finding, self._judge.findings.all())
         return found
+
+    def release(self) -> None:
+        """Let the garbage collector free it. It cannot be used any more."""
+        release(self._dissection, self._gathering, self._judge)
 
     def _take(self, events: Events) -> None:
         if self._gathering is not None:

@@ -13,11 +13,9 @@ import os
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.request import Request
 
 from kdissect.model.digest import blake2b
 from kdissect.model.version import __version__
-from kdissect.serdes.http_exchange import checked_url, exchange
 
 Message = dict[str, Any]
 JSON, SLACK, TEAMS, PAGERDUTY = "json", "slack", "teams", "pagerduty"
@@ -48,6 +46,10 @@ class Webhook(NamedTuple):
 
     def send(self, message: Message, signing_key: str) -> None:
         """Send a message. Raises HttpFailureError."""
+        from urllib.request import Request  # memory: of recorders with webhooks
+
+        from kdissect.serdes.http_exchange import exchange
+
         body = json.dumps(self.body(message), ensure_ascii=True).encode()
         headers = {"Content-Type": "application/json", "User-Agent": f"kdissect/{__version__}"}
         headers["Idempotency-Key"] = message["id"]
@@ -99,6 +101,8 @@ def parse_webhook(text: str) -> Webhook:
         key, value = value, _PAGERDUTY_URL
         if not key:
             raise ValueError("pagerduty=KEY needs the routing key of an Events API v2 integration")
+    from kdissect.serdes.http_exchange import checked_url  # memory: of recorders with webhooks
+
     parts = checked_url(value, "a webhook")
     return Webhook(kind, value, key, f"{kind} {parts.scheme}://{parts.hostname}")
 

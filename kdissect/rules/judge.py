@@ -54,9 +54,9 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
+    from kdissect.engine.records.value_faults import ValueFaults
     from kdissect.rules.judging.schema_judge import SchemaJudge
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
-    from kdissect.serdes.schemas import Schemas
 
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
 _MISREAD = frozenset({AnomalyKind.MALFORMED_HEADER, AnomalyKind.INFERRED_API})
@@ -87,8 +87,8 @@ class Judge:
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
     by address, host or role. `machines` are the histories in use; None: all. Without `guards` every rule
-    receives every subject, which takes longer and has an equal result. `schemas` decode keys and values for
-    the rules about them.
+    receives every subject, which takes longer and has an equal result. `values` reads keys and values for
+    the rules about their schemas.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Judge:
         machines: Collection[str] | None = None,
         *,
         guards: bool = True,
-        schemas: Schemas | None = None,
+        values: ValueFaults | None = None,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -125,10 +125,10 @@ class Judge:
         self.coverage.batch_codes = self._batches.codes_by_api()
         self._unmarked: UnmarkedRows | None = None
         self._values: SchemaJudge | None = None
-        if schemas is not None:
+        if values is not None:
             from kdissect.rules.judging.schema_judge import SchemaJudge  # start-up: of --schemas
 
-            self._values = SchemaJudge(rules, schemas)
+            self._values = SchemaJudge(rules, values)
 
     # events
 
@@ -188,7 +188,7 @@ class Judge:
 
             offers = RepeatedOffers(self._history, self._subjects, self._view, self._knows_offer, self._facts)
             parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
-            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts)
+            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts, self._repeats, self._count)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -369,7 +369,7 @@ class Judge:
         """
         if view.misplaced_end is not None or view.misfits:
             return True
-        return any(rule.finds(exchange, view) for rule in rules) or shown.finds(exchange)
+        return any(rule.finds(exchange, view) for rule in rules) or shown.faults(exchange) != []
 
     def _meet(self, info: ConnectionInfo, view: JudgedConnection) -> Exercise:
         """Return the counts for the software of a connection, as far as that is known."""
@@ -530,6 +530,30 @@ class Judge:
         """Return whether no rule is about the facts that a row completed."""
         by_kind = self._subjects.fact_rules
         return not any(_kind(fact) in by_kind for fact in facts)
+
+    def _repeats(
+        self, exchange: Exchange, view: ConnectionView, faults: Sequence[tuple[Rule, Violation]]
+    ) -> list[Occurrence] | None:
+        """Return the occurrences to count if the faults of a row only increase counts, and concern nothing
+        else. None: it must be added.
+        """
+        if view.doubt is not None:
+            return None
+        found = []
+        for rule, fault in faults:
+            if not rule.stands_alone or fault.inconclusive or _lacking(rule, view):
+                return None
+            one = occurrence_of(rule, fault, view.info, exchange, self._labels)
+            if self.who is not None and one.party.role is not self.who:
+                continue
+            if not self.findings.would_repeat(one.key, one.time_ns):
+                return None
+            found.append(one)
+        return found
+
+    def _count(self, occurrences: Iterable[Occurrence]) -> None:
+        for one in occurrences:
+            self.findings.repeats(one.key, one.time_ns)
 
     def _knows_offer(self, info: ConnectionInfo, answer: Any) -> bool:
         """Return whether no rule is about the versions that a response offers, by its values."""

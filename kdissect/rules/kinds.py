@@ -151,10 +151,8 @@ class BodyRule(Rule):
         """Return the faults of the body."""
         raise NotImplementedError
 
-    def finds(self, body: Body) -> bool:
-        """Return whether the judge must look closely at a body because of this rule, which receives it."""
-        for _ in self.check(body):  # as above
-            return True
+    def needs_judge(self, body: Body) -> bool:
+        """Return whether the judge must look closely at a body that the rule receives, faults or not."""
         return False
 
 

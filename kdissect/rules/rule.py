@@ -94,6 +94,12 @@ class Rule:
         return cls.severity or _SEVERITY[cls.level]
 
     @property
+    def stands_alone(self) -> bool:
+        """Whether its findings change nothing for other rules, and not for itself either."""
+        changes = self.overrides or self.misleads or self.confuses
+        return not changes and self.once != Once.CONNECTION
+
+    @property
     def vantage(self) -> str:
         """The part of the traffic that must be in the capture."""
         if self.needs_start and self.needs_whole:

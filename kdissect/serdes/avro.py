@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from io import BytesIO
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from fastavro.schema import UnknownType
 from kdissect.model.wording import plural
 from kdissect.serdes.avro_program import Node, avro_program
 from kdissect.serdes.avro_references import whole_schema
+from kdissect.serdes.avro_resolution import unreadable
 from kdissect.serdes.avro_sizes import Sizes
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.json_values import binary, moment, number
@@ -63,6 +65,20 @@ def avro_nodes(schema: Registered) -> list[Node] | None:
     """
     avro_decoder(schema)  # its bounds
     return avro_program(_parsed(schema, _as_it_is))
+
+
+def avro_resolver(schema: Registered, reader: Registered) -> Callable[[bytes], str]:
+    """Return what returns why a reader cannot read a value of a schema, or an empty text.
+
+    Raises SchemaError.
+    """
+    return partial(unreadable, writer=_parsed(schema, _as_it_is), reader=_parsed(reader, _as_it_is))
+
+
+def avro_names(schema: Registered) -> list[str]:
+    """Return the full name of a schema that has one. Raises SchemaError."""
+    parsed = _parsed(schema, _as_it_is)
+    return [parsed["name"]] if isinstance(parsed, dict) and "name" in parsed else []
 
 
 def _read(data: bytes, parsed: Any, wanted: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.serdes.avro_program import Node
 from kdissect.serdes.faults import SchemaError
-from kdissect.serdes.registered import Decode, Registered, SchemaType
+from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
 
 _MODULES = {
     SchemaType.AVRO: ("Avro", ("fastavro",)),
@@ -49,6 +51,43 @@ def nodes_of(schema: Registered) -> list[Node] | None:
     from kdissect.serdes.avro import avro_nodes  # an extra
 
     return avro_nodes(schema)
+
+
+def resolver_of(schema: Registered, reader: Registered) -> Callable[[bytes], str]:
+    """Return what returns why a reader of another Avro schema cannot read a value, or an empty text.
+
+    Raises SchemaError.
+    """
+    from kdissect.serdes.avro import avro_resolver  # an extra
+
+    return avro_resolver(schema, reader)
+
+
+def message_of(schema: Registered, which: Which) -> str:
+    """Return the full name of a message of a Protobuf schema. Raises SchemaError, or ValueFaultError."""
+    from kdissect.serdes.protobuf import message_name  # an extra
+
+    return message_name(schema, which)
+
+
+def names_of(schema: Registered) -> Sequence[str]:
+    """Return the full names of the records that a schema describes: serializers may use them as subjects.
+
+    Raises SchemaError.
+    """
+    if not _are_there(_MODULES[schema.type][1]):
+        return ()
+    if schema.type is SchemaType.PROTOBUF:
+        from kdissect.serdes.protobuf import message_names  # an extra
+
+        return message_names(schema)
+    if schema.type is SchemaType.AVRO:
+        from kdissect.serdes.avro import avro_names  # an extra
+
+        return avro_names(schema)
+    from kdissect.serdes.json_schema import json_names  # an extra
+
+    return json_names(schema)
 
 
 def _are_there(modules: tuple[str, ...]) -> bool:

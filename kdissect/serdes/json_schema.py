@@ -68,6 +68,16 @@ def json_decoder(schema: Registered) -> Decode:
     return decode
 
 
+def json_names(schema: Registered) -> list[str]:
+    """Return the title of a schema that has one: its serializers use it as the name of the record."""
+    try:
+        contents = json.loads(schema.text)
+    except (ValueError, RecursionError):
+        return []
+    title = contents.get("title") if isinstance(contents, dict) else None
+    return [title] if isinstance(title, str) else []
+
+
 def _without_value(error: Any) -> str:
     """Return the message without the value that does not fit: findings are shared, and it may be a secret."""
     message, value = str(error.message), repr(error.instance)

@@ -7,7 +7,8 @@ import binascii
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,11 +20,12 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from kdissect.serdes.faults import SchemaError, ValueFaultError
-from kdissect.serdes.registered import Decode, Registered, Which
+from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
 
 _MAIN = "kdissect_main.proto"
 _FIRST = (0,)
 _PATIENCE_S = 60
+_MAX_FILES = 256  # compiled, in memory
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)*\.proto")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 _MOST = 200  # characters of a reason
@@ -34,17 +36,11 @@ def protobuf_decoder(schema: Registered) -> Decode:
 
     Raises SchemaError.
     """
-    pool = DescriptorPool()
+    main = _main(schema)
     try:
-        files = _described(schema)
-        for file in files:
-            pool.Add(file)
-        main = pool.FindFileByName(files[-1].name)
-        named = pool.FindMessageTypeByName(schema.message) if schema.message else None
+        named = main.pool.FindMessageTypeByName(schema.message) if schema.message else None
     except KeyError:
         raise SchemaError(f"{schema.name}: no message {schema.message}") from None
-    except (TypeError, RecursionError) as error:
-        raise SchemaError(f"{schema.name}: {str(error)[:_MOST]}") from None
     first = list(main.message_types_by_name.values())
     classes: dict[Which, Any] = {}
 
@@ -63,6 +59,42 @@ def protobuf_decoder(schema: Registered) -> Decode:
     return decode
 
 
+def message_name(schema: Registered, which: Which) -> str:
+    """Return the full name of a message. Raises SchemaError, or ValueFaultError for one that is not there."""
+    key = _FIRST if which is None or which == () else which
+    return str(_message(list(_main(schema).message_types_by_name.values()), key).full_name)
+
+
+def message_names(schema: Registered) -> list[str]:
+    """Return the full names of all messages. Raises SchemaError."""
+    return [one.full_name for one in _every(_main(schema).message_types_by_name.values())]
+
+
+def _main(schema: Registered) -> Any:
+    """Return the descriptor of a file, whose pool has those that it imports. Raises SchemaError."""
+    return _loaded(schema.name, schema.text, tuple(schema.references.items()))
+
+
+@lru_cache(_MAX_FILES)  # the compiler is a process
+def _loaded(name: str, text: str, references: tuple[tuple[str, str], ...]) -> Any:
+    pool = DescriptorPool()
+    try:
+        files = _described(Registered(name, SchemaType.PROTOBUF, text, dict(references)))
+        for file in files:
+            pool.Add(file)
+        return pool.FindFileByName(files[-1].name)
+    except (TypeError, RecursionError) as error:
+        raise SchemaError(f"{name}: {str(error)[:_MOST]}") from None
+
+
+def _every(first: Iterable[Any]) -> list[Any]:
+    """Return the messages of a file with the messages inside of them."""
+    every = list(first)
+    for message in every:  # grows: messages inside of each other come after all of the level above
+        every += message.nested_types
+    return every
+
+
 def _message(first: Sequence[Any], which: tuple[int, ...] | str | int) -> Any:
     """Return the descriptor of a message, from a file's first level. Raises ValueFaultError."""
     if isinstance(which, tuple):
@@ -73,9 +105,7 @@ def _message(first: Sequence[Any], which: tuple[int, ...] | str | int) -> Any:
             found = inside[index]
             inside = list(found.nested_types)
         return found
-    every = list(first)
-    for message in every:  # grows: messages inside of each other come after all of the level above
-        every += message.nested_types
+    every = _every(first)
     if isinstance(which, str):
         named = next((one for one in every if which in (one.name, one.full_name)), None)
         if named is None:

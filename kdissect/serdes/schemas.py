@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, Protocol
 from kdissect.model.record_batch import Header
 from kdissect.serdes.avro_program import Node
 from kdissect.serdes.bounds import MAX_VALUE_BYTES
-from kdissect.serdes.decoders import decoder_of, nodes_of
+from kdissect.serdes.decoders import decoder_of, message_of, names_of, nodes_of, resolver_of
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.reading import NO_READING, Reading
-from kdissect.serdes.record_names import record_names
 from kdissect.serdes.registered import Decode, Registered, SchemaType, Which
 from kdissect.serdes.schema_ids import (
     SURE_OF,
@@ -29,6 +28,7 @@ from kdissect.serdes.schema_ids import (
 )
 
 _MAX_REFERENCES = 1000  # of one schema, including the references of its references
+_MAX_DIGITS = 10  # of a version
 _IMPORT = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 
 
@@ -213,32 +213,46 @@ class Schemas:
             return None  # `read` reports it
         return None if nodes is None else Plan(reading, start, nodes)
 
-    def unreadable(self, content: bytes, found: SchemaId, earlier: SchemaId) -> str:
-        """Return why a reader that has the schema of an earlier id cannot read a value, or an empty text.
-
-        Protobuf is readable whatever the reader's schema is.
-        """
-        entry, reader = self._entry(found)[0], self._entry(earlier)[0]
+    def unreadable(self, content: bytes, found: SchemaId, other: SchemaId) -> str:
+        """Return why a reader that has the schema of another id cannot read a value, or an empty text."""
+        entry, reader = self._entry(found)[0], self._entry(other)[0]
         if entry is None or reader is None or entry.type is not reader.type:
             return ""
         try:
-            if entry.type is SchemaType.AVRO:
-                self._after_id(found, entry, "", content, reader)
-            elif entry.type is SchemaType.JSON:
+            if entry.type is SchemaType.JSON:
                 self._after_id(found, reader, "", content, None)
+                return ""
+            (data, which), *_ = self._fitting(found, entry, content)
+            own = self._registered(entry, "")
+            if entry.type is SchemaType.AVRO:
+                return resolver_of(own, self._registered(reader, ""))(data)
+            # A message is known by its name: its number may be another one.
+            self._decode(reader, message_of(own, which), data, None, None)
         except ValueFaultError as fault:
             return str(fault)
         except SchemaError:
             pass  # the schema is reported
         return ""
 
+    def versions_after(self, found: SchemaId, other: SchemaId, subject: str) -> int | None:
+        """Return by how many versions of a subject a schema is later than another; None if it is unknown."""
+        entries = self._entry(found)[0], self._entry(other)[0]
+        versions = ["" if one is None else one.of_subject(subject).version for one in entries]
+        if not all(one.isdecimal() and len(one) < _MAX_DIGITS for one in versions):
+            return None
+        return int(versions[0]) - int(versions[1])
+
     def is_by_record(self, found: SchemaId, topic: str) -> bool:
         """Return whether the subject of an id is the name of a record, or of the topic and a record."""
         entry = self._entry(found)[0]
         if entry is None or not entry.subject:
             return False
-        names = {entry.subject, *(subject for subject, _ in entry.others)}
-        return any(one in names or f"{topic}-{one}" in names for one in record_names(entry.type, entry.text))
+        subjects = {entry.subject, *(subject for subject, _ in entry.others)}
+        try:
+            names = names_of(self._registered(entry, ""))
+        except SchemaError:
+            return False
+        return any(one in subjects or f"{topic}-{one}" in subjects for one in names)
 
     def _by_its_id(self, found: SchemaId, entry: Entry, content: bytes, reader: Entry | None) -> Reading:
         try:
@@ -266,19 +280,29 @@ class Schemas:
         self, found: SchemaId, entry: Entry, message: str, content: bytes, reader: Entry | None
     ) -> Reading:
         """Decode the bytes after an id, which proves the id. Raises ValueFaultError, or SchemaError."""
-        faults: list[ValueFaultError] = []
-        for data, which in _payloads(found, entry.type, content):
-            try:
-                value = self._decode(entry, message, data, which, reader)
-            except ValueFaultError as fault:
-                faults.append(fault)
-                continue
-            break
-        else:
-            raise faults[0]
+        ((_, which), value) = self._fitting(found, entry, content, message, reader)
         wire_format = SURE_OF.get(found.wire_format, found.wire_format)
         indexes = which if isinstance(which, tuple) else found.indexes
         return Reading(found, wire_format, entry.name, indexes, value, None, True, subject=entry.subject)
+
+    def _fitting(
+        self,
+        found: SchemaId,
+        entry: Entry,
+        content: bytes,
+        message: str = "",
+        reader: Entry | None = None,
+    ) -> tuple[tuple[bytes, Which], Any]:
+        """Return the bytes after an id with the Protobuf message that they are, and their value. Raises as
+        `_decode` does.
+        """
+        faults: list[ValueFaultError] = []
+        for data, which in _payloads(found, entry.type, content):
+            try:
+                return (data, which), self._decode(entry, message, data, which, reader)
+            except ValueFaultError as fault:
+                faults.append(fault)
+        raise faults[0]
 
     def _decode(
         self,

@@ -79,6 +79,14 @@ class Distribution:
             self._own()
         self._grow(len(counted), sum(counted), min(counted), max(counted))
 
+    def add_times(self, value: int, times: int) -> None:
+        """Count one value this often."""
+        if times > 0:
+            value = max(value, 0)
+            zeros, bins = _in_bins((value,))
+            self._put(zeros * times, {index: count * times for index, count in bins.items()})
+            self._grow(times, value * times, value, value)
+
     def merge(self, other: Distribution) -> None:
         """Count all values of another distribution, which stays as it is."""
         if not other.count:

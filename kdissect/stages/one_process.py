@@ -22,7 +22,7 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES, Judging
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES, Judging
 from kdissect.stages.rows.field_rows import FieldRows
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.flow_rows import ExchangeTables
@@ -61,7 +61,7 @@ def produce(
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
 
     `fields` are the columns of the table `fields`, `causes` makes the tables of `OF_CAUSES`, `values` decodes
-    keys and values in the table `records`.
+    keys and values in the tables `records` and `personal`.
     """
     production = Production(dissection, tables, judging, fields, causes, values)
     yield from production.while_read()
@@ -101,10 +101,11 @@ class Production:
         self._pieces = SnapshotPieces()
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics, values)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
-        self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES | OF_CAUSES)
+        self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES | OF_CAUSES | OF_PERSONAL)
         self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None
         self._sets: dict[str, list[SetStage]] = {}
         self._causes = causes if tables & OF_CAUSES else None
+        self._schemas = None if values is None else values.schemas
 
     def while_read(self) -> Iterator[tuple[str, Any]]:
         """(table, record batch) of connections, as the inputs are read."""
@@ -215,4 +216,8 @@ class Production:
                 found.append(CaptureSetStage(capture_set, states, names, counts_blocks=True))
             if self._causes is not None:
                 found.append(self._causes(self._dissection, capture_set, self._tables & OF_CAUSES))
+            if self._tables & OF_PERSONAL:
+                from kdissect.stages.personal_stage import PersonalStage  # start-up: seldom asked for
+
+                found.append(PersonalStage(capture_set, self._dissection.topics, self._schemas))
         return found

@@ -32,6 +32,8 @@ OF_CONNECTIONS = frozenset(
 OF_JUDGES = frozenset({"findings", "coverage"})
 # Made of whole exchanges and connections by who knows causes, one task for each capture set.
 OF_CAUSES = frozenset({"causes", "stalls"})
+# Made of all records of a capture set, in one task.
+OF_PERSONAL = frozenset({"personal"})
 OF_STATES = frozenset({"latencies", "rates", "topics", "groups", "producers", "transactions"})
 # Input of the per-capture-set stage, as staged tables: `ForwardedEvent` rows, and `Judgement`s, pickled.
 FORWARDED, JUDGEMENT = "_relay", "_judgement"

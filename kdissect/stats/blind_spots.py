@@ -29,7 +29,7 @@ class BlindSpots:
         if isinstance(event, Exchange):
             self.unknown += event.api_key is not None and event.is_unknown
             self.cut_frames += sum(
-                frame is not None and frame.is_cut and frame.logged is None and not is_cut_by_end(frame)
+                frame is not None and frame.is_cut and not frame.is_logged and not is_cut_by_end(frame)
                 for frame in (event.request, event.response)
             )
         elif isinstance(event, ConnectionClosed):

@@ -256,7 +256,7 @@ def bytes_of(frame: Frame | None) -> int:
     """Return bytes of a frame on the wire, its size prefix included; 0 without a frame, and if they are
     unknown.
     """
-    return 0 if frame is None or frame.logged is not None else frame.size + PREFIX_BYTES
+    return 0 if frame is None or frame.is_logged else frame.size + PREFIX_BYTES
 
 
 def time_of(exchange: Exchange) -> int:

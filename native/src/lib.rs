@@ -34,7 +34,7 @@ mod transfers;
 mod wire;
 
 /// Version of the interface between Python and this library. Python rejects another number.
-const INTERFACE: u32 = 24;
+const INTERFACE: u32 = 26;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -102,6 +102,7 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transfers::told_names::ToldNames>()?;
     module.add_class::<transfers::topic_sums::TopicSums>()?;
     module.add_class::<transfers::fetch_positions::FetchPositions>()?;
+    module.add_class::<transfers::delays::Delays>()?;
     module.add_class::<transfers::refetches::Refetches>()?;
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;
     module.add_class::<transfers::sequences::Sequences>()?;

@@ -93,12 +93,14 @@ impl<'a> Wire<'a> {
     }
 
     /// A zigzag varint of at most 64 bits: `varint(..., MAX_VARLONG)`.
+    #[inline(always)] // several times for each record
     pub fn varlong(&mut self) -> Option<i64> {
         let value = self.groups(10)?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
     /// Groups of seven bits, the lowest first, at most `most` groups and 64 bits.
+    #[inline(always)]
     fn groups(&mut self, most: u32) -> Option<u64> {
         let first = self.byte()?;
         let mut value = u64::from(first & 0x7F);

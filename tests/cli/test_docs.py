@@ -76,7 +76,10 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/performance.md": (1, LONG),
     "docs/record.md": (2, f"{ROOT}; tests/live/test_record.py"),
     "docs/reports.md": (1, CI_DOCS),
-    "docs/request-logs.md": (1, "tests/capture/live/test_followed_log.py"),
+    "docs/request-logs.md": (
+        2,
+        "tests/capture/live/test_followed_log.py, tests/benchmarks/test_multiply_log.py",
+    ),
     "docs/schemas.md": (1, "tests/serdes/test_registry.py"),
     "docs/source-mutants.md": (1, LONG),
     "docs/tap.md": (4, f"{CLUSTER}; tests/tap has the same lines"),

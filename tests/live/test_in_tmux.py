@@ -23,6 +23,7 @@ DRAWN = {
     "groups": ("kafka44_java_groups", [], "rebalances  lag"),
     "producers": ("kafka44_java_transactions", [], "transactional id  client id"),
     "fetch-sessions": ("kafka44_java_groups", [], "incremental"),
+    "delay": ("kafka44_java_groups", [], "timestamps of producers"),
     "offsets": ("kafka44_java_positions", [], "positions that jump"),
     "logins": ("kafka44_java_refused", [], "accepted  failed"),
     "changes": ("kafka44_java_admin", [], "what"),

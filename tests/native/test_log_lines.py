@@ -157,6 +157,35 @@ def test_times_are_equal(native: Any, prefix: str) -> None:
     compare(line_of(next(rows()), prefix))
 
 
+TEXTS = {
+    "1e400": 0, "-0": 1, "-0.0": 1, "01": 0, "1.": 0, ".5": 0, "+1": 0, "1e": 0, "1E+2": 1, "NaN": 0,
+    "Infinity": 0,
+    "9223372036854775808": 0, "123456789012345678901234567890": 1, "2.5e-324": 1, "0.1e1": 1, "1 ": 1,
+    r'"\ud800"': 0, r'"\ud83d\ude00"': 1, r'"\u00e9\/\b"': 1, r'"\x"': 0, '"\t"': 0, "tru": 0, "nulll": 0,
+    "[" * 60 + "]" * 60: 1, "[" * 500 + "]" * 500: 0, "[1,]": 0, '{"a":1,}': 0,
+    '{"a" : [ 1 , 2 ] }': 1, "{1:2}": 0,
+}  # fmt: skip
+"""Values of JSON, or what is none, and whether the native engine reads a line with it."""
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:20])
+def test_a_value_is_equal_or_left_to_python(native: Any, text: str) -> None:
+    """In a member that is not part of any packet, as a time of the line, and as a second member of a name."""
+    row = next(rows())
+    unused, time = line_of(row | {"unused": "?"}), line_of(row | {"totalTimeMs": "?"})
+    assert compare(unused.replace(b'"?"', text.encode())) == TEXTS[text]
+    compare(time.replace(b'"?"', text.encode()))
+    twice = line_of(row | {"unused": "?"}).replace(b'"unused":"?"', b'"totalTimeMs":' + text.encode())
+    compare(twice)
+
+
+def test_the_last_member_of_a_name_counts(native: Any) -> None:
+    line = line_of(next(rows()) | {"unused": 1}).replace(b'"unused":1', b'"totalTimeMs":7.5')
+    assert compare(line) == 1
+    times = [packet[1] for packet in Read(line, is_native=True).found[0]]
+    assert times[1] - times[0] == 7_500_000
+
+
 def damaged(item: Any, random: Random) -> Any:
     """Return a copy of a line in which one value, or one name, is another."""
     if isinstance(item, dict) and item and random.random() < 0.9:

@@ -18,6 +18,8 @@ from kdissect.model.record_batch import Record, RecordBatch
 from kdissect.personal.hits import Kind
 from kdissect.serdes.contents import content_of
 from tests.personal.made_up import made_up
+from tests.personal.made_up_systems import Unseen
+from tests.personal.made_up_systems import records as of_systems
 from tests.support.console import CAPTURES
 
 for module in ("phonenumbers", "stdnum"):
@@ -27,6 +29,7 @@ FOLDER = CAPTURES / "personal"
 CAPTURE = FOLDER / "personal.pcap.gz"
 RECORDS = 2_000
 PRECISION, RECALL = 0.97, 0.9
+OF_A_SHAPE = 12  # records of each shape that are redacted
 
 Item = tuple[str, str, str]
 
@@ -148,3 +151,44 @@ def test_redaction_of_other_shapes_leaves_no_hit() -> None:
             assert content_of(masked.value) is not None
         if one.shape == "latin_1":
             assert json.loads((masked.value or b"").decode("latin-1"))["note"] == "Grüße"
+
+
+def in_record(one: Unseen) -> Record:
+    return Record(0, 0, one.key, one.value, one.headers)
+
+
+@cache
+def counts_of_systems() -> tuple[Counter[str], Counter[str], Counter[str]]:
+    right, wrong, missed = Counter[str](), Counter[str](), Counter[str]()
+    for one in of_systems():
+        found = Counter[str]()
+        for (_, _, kind), number in items(in_record(one)).items():
+            found[kind] += number
+        right += found & one.truth
+        wrong += found - one.truth - one.either
+        missed += one.truth - found
+    return right, wrong, missed
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_precision_and_recall_in_shapes_of_systems(kind: str) -> None:
+    """Change events, JSON in JSON, Avro's JSON, lists of attributes, FHIR, ISO 20022, logs, forms and CSV."""
+    right, wrong, missed = (counter[kind] for counter in counts_of_systems())
+    assert right > 150
+    assert right / (right + wrong) >= PRECISION
+    assert right / (right + missed) >= RECALL
+
+
+def test_redaction_of_shapes_of_systems_leaves_no_hit() -> None:
+    parts, shapes = PersonalParts(), Counter[str]()
+    for one in of_systems():
+        shapes[one.shape] += 1
+        if shapes[one.shape] > OF_A_SHAPE:
+            continue
+        masked = parts.masked("events", in_record(one))
+        assert len(masked.value or b"") == len(one.value)
+        assert not items(masked), (one.shape, masked.value)
+        if one.value.startswith(b"{"):
+            json.loads(masked.value or b"")
+        if one.shape.startswith("plain"):
+            assert masked.value == one.value

@@ -47,7 +47,7 @@ def test_small_captures_are_for_this_process(
     ]
     want = of_one_process([CAPTURE, text])
     tables = [line.split()[0] for line in printed.out.splitlines()]
-    assert tables == [table for table in TABLES if table not in ("records", "causes", "stalls")]
+    assert tables == [table for table in TABLES if table not in ("records", "causes", "stalls", "personal")]
     for table in tables:
         assert of_run(out, table) == want[table], table
     manifest = json.loads((out / "_kdissect.json").read_text())

@@ -14,7 +14,7 @@ from kdissect.pipeline import job
 from kdissect.pipeline.inputs import Input, Inputs
 from kdissect.pipeline.shares import Task, tasks_of
 from kdissect.serdes.schema_files import load_schemas
-from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_STATES
+from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import compare, of_run
 
@@ -49,7 +49,7 @@ def test_a_large_set_is_shared_by_tables_and_by_connections(wanted: int) -> None
         Shard(number, len(of_connections)) for number in range(len(of_connections))
     ]
     others = [table for share in shares for table in share.tables - OF_CONNECTIONS]
-    assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES | OF_CAUSES))
+    assert sorted(others) == sorted(ALL & (OF_JUDGES | OF_STATES | OF_CAUSES | OF_PERSONAL))
 
 
 @pytest.mark.exhaustive

@@ -14,11 +14,13 @@ from kdissect.query.values.operators import OPERATORS
 from kdissect.query.values.patterns import LOOKED_AT
 from kdissect.query.values.points_in_time import TIME_NS
 from kdissect.query.values.units import NANOSECONDS, SIZE
-from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, STRUCTURE, TEXT, UUID
+from kdissect.query.values.value_kinds import BYTES, FLAG, HEX, NUMBER, REAL, STRUCTURE, TEXT, UUID
 from tests.support.console import CHECKOUT
 
 PATH = CHECKOUT / "docs" / "filter.md"
-KINDS = (NUMBER, REAL, FLAG, TEXT, BYTES, UUID, API, ERROR, NANOSECONDS, SIZE, TIME_NS, ADDRESS, STRUCTURE)
+KINDS = (
+    NUMBER, REAL, FLAG, TEXT, BYTES, HEX, UUID, API, ERROR, NANOSECONDS, SIZE, TIME_NS, ADDRESS, STRUCTURE,
+)  # fmt: skip
 
 
 def table(head: str, rows: list[list[str]]) -> str:

@@ -69,6 +69,8 @@ ORACLE: list[tuple[str, Callable[[Row], Any]]] = [
     ("number in (2..5, 9)", lambda r: r["number"] in (2, 3, 4, 5, 9)),
     ("api == Fetch and number <= 60", lambda r: r["number"] <= 60 and r["api_key"] == 1),
     ("number > 10 and api == Fetch", lambda r: r["number"] > 10 and r["api_key"] == 1),
+    ("api == Heartbeat and request.hex ~ '^000000..000c'", lambda r: r["api_key"] == 12),
+    ("response.hex", lambda r: r["response"] and r["response"]["bytes"] > 4),
     ("state == complete", lambda r: r["state"] == "complete"),
     ("state in (unanswered, orphan_response)", lambda r: r["state"] in ("unanswered", "orphan_response")),
     ("state != complete or error", lambda r: r["state"] != "complete" or r["errors"]),

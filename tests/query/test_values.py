@@ -11,7 +11,7 @@ from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.patterns import LOOKED_AT, searcher
 from kdissect.query.values.points_in_time import TIME_MS, TIME_NS, Moment
 from kdissect.query.values.units import LATENCY, MILLISECONDS, NANOSECONDS, SIZE
-from kdissect.query.values.value_kinds import BYTES, FLAG, NUMBER, REAL, UUID
+from kdissect.query.values.value_kinds import BYTES, FLAG, HEX, NUMBER, REAL, UUID
 
 S = 10**9
 DAY = 86_400 * S
@@ -33,6 +33,7 @@ def parsed(kind: Any, text: str, is_text: bool = False) -> Any:
         (FLAG, "TRUE", True), (FLAG, "1", True), (FLAG, "false", False), (FLAG, "0", False),
         (BYTES, "0xCAfe", b"\xca\xfe"), (BYTES, "0x", b""), (BYTES, "0Xff", b"\xff"),
         (BYTES, "ü", "ü".encode()),
+        (HEX, "CAfe", b"\xca\xfe"), (HEX, "0xcafe", b"\xca\xfe"), (HEX, "ca fe", b"\xca\xfe"),
         (UUID, "AAECAwQFBgcICQoLDA0ODw", ID), (UUID, "00010203-0405-0607-0809-0a0b0c0d0e0f", ID),
         (UUID, "-_" * 11, None),
         (LATENCY, "0", 0), (LATENCY, "50ms", 50 * 10**6), (LATENCY, "1.5s", 1_500_000_000),
@@ -68,7 +69,8 @@ def test_what_a_value_stands_for(kind: Any, text: str, value: Any) -> None:
     [
         (NUMBER, "9" * 41, "is no whole number"), (NUMBER, "1.5", "is no whole number"),
         (REAL, "x", "is no number"), (FLAG, "2", "is neither true nor false"),
-        (BYTES, "0xf", "is no hex"), (UUID, "AAECAwQFBgcICQoLDA0OD", "is no 22-character id"),
+        (BYTES, "0xf", "is no hex"), (HEX, "caf", "is no hex"), (HEX, "orders", "is no hex"),
+        (UUID, "AAECAwQFBgcICQoLDA0OD", "is no 22-character id"),
         (UUID, "AAECAwQFBgcICQoLDA0ODw==", "is no 22-character id"),
         (UUID, "0001020304-05-0607-0809-0a0b0c0d0e0f", None),
         (UUID, "0" * 36, "is no 22-character id"),

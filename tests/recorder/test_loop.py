@@ -1,15 +1,24 @@
 """The loop of a recorder: a clock that is set, evaluations that fail, conditions that are taken back."""
 
+import gc
 from pathlib import Path
 
 import pytest
 
+from kdissect.api import Dissection
+from kdissect.capture.files import open_captures
+from kdissect.causes.evidence.gathering import Gathering
 from kdissect.recorder import flight_recorder
 from kdissect.recorder.condition import parse_condition
 from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.symptom import CAUSE, Symptom
+from kdissect.recorder.watch import Reading, Watch
+from kdissect.rules.judge import Judge
+from tests.support.console import CHECKOUT
+
+REFUSED = CHECKOUT / "captures" / "faults" / "recorded" / "login-refused-1.pcapng.gz"
 
 S = 1_000_000_000
 NOW = 1_700_000_000 * S
@@ -20,6 +29,7 @@ class Clocked:
     """A feed whose clock is set by hand."""
 
     is_remote = False
+    is_stopped = False
 
     def __init__(self) -> None:
         self.now_ns = NOW
@@ -82,5 +92,22 @@ def test_a_failed_evaluation_is_reported_once(recorder: FlightRecorder) -> None:
     said: list[str] = []
     recorder._say = said.append
     for _ in range(3):
-        recorder._take_evaluation(Failed(), 0.0)  # type: ignore[arg-type]
+        recorder._take_evaluation(Failed())  # type: ignore[arg-type]
     assert len(said) == 1
+
+
+def test_an_analysis_that_is_over_frees_its_memory() -> None:
+    def analyse() -> None:
+        conditions = [parse_condition("cause"), parse_condition("PRD")]
+        watch = Watch(open_captures([str(REFUSED)]), Reading(), conditions)
+        watch.run()
+        watch.release()
+
+    def alive() -> set[int]:
+        return {id(one) for one in gc.get_objects() if isinstance(one, Gathering | Judge | Dissection)}
+
+    gc.collect()
+    before = alive()
+    analyse()
+    gc.collect()
+    assert alive() <= before

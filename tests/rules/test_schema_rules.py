@@ -15,9 +15,11 @@ pytest.importorskip("jsonschema", reason="needs the extra schemas")
 
 from kdissect.cli import main
 from kdissect.cli.diagnostics import FINDINGS, USAGE
+from kdissect.engine.records.value_faults import ValueFaults
 from kdissect.rules.kinds import SchemaRule
 from kdissect.rules.registry import ALL_RULES, EVERY_RULE
 from kdissect.schema.citations import is_place
+from kdissect.session.exchange import Exchange
 from tests.support.messages.valued_topics import CUT, FITS, SCHEMA, Valued, capture, poisoned, registry
 
 RULES = [rule for rule in EVERY_RULE if isinstance(rule, SchemaRule)]
@@ -130,13 +132,24 @@ def test_bytes_that_begin_as_an_id_prove_no_schema(tmp_path: Path, capfd: pytest
 
 
 def test_an_incompatible_change(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    fields = [{"name": "id", "type": "long"}]
+    fields = [{"name": "id", "type": "long"}, {"name": "state", "type": "string"}]
     text = json.dumps({"type": "record", "name": "Order", "fields": fields})
     other = {"id": 2, "subject": "orders-value", "version": 2, "schema": text}
-    (found,) = of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2\2", others=[other])
+    (found,) = of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2\2\2a", others=[other])
     assert found["code"] == "SCH005"
-    assert found["expected"] == "values of orders that a reader with orders-value v1 can read"
-    assert found["seen"].startswith("orders-value v2: the reader's schema does not fit")
+    assert found["expected"] == "values of orders that a reader with orders-value v2 can read"
+    assert found["seen"].startswith(
+        "orders-value v1: field 'state' is missing, and has no default; written by 'shop'"
+    )
+
+
+def test_a_change_that_backward_compatibility_allows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fields = [{"name": "id", "type": "double"}, {"name": "state", "type": "string", "default": ""}]
+    text = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    other = {"id": 2, "subject": "orders-value", "version": 2, "schema": text}
+    assert of_writer(tmp_path, capfd, FITS, b"\0\0\0\0\2" + bytes(9), others=[other]) == []
 
 
 def test_a_pill_whose_producer_was_not_captured(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -162,6 +175,37 @@ def test_evidence_shows_a_pill_again(tmp_path: Path, capfd: pytest.CaptureFixtur
     (excerpt,) = folder.glob("SCH001-*.pcapng")
     (found,) = checked(capfd, str(excerpt), "--schemas", schemas)
     assert "orders-0 offset 60" in found["seen"]
+
+
+def test_a_filter_hides_no_evidence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The reader goes on in an exchange that the filter leaves out, and its producer is in another one."""
+    batch, rest = [FITS, CUT], [FITS] * 3
+    billing = Valued("billing").read(0, batch).read(2, rest)
+    path = capture(tmp_path / "a.pcap", Valued("shop", 40001, begins=0).write(0, batch + rest), billing)
+    words = ["why", path, "--schemas", registry(tmp_path), "--json", "-Y"]
+    assert main([*words, "client_id == billing and time < +0.05s"]) == 0
+    (cause,) = json.loads(capfd.readouterr().out)["causes"]
+    assert "never" not in cause["sentence"] and "Client 'shop'" in cause["sentence"]
+    assert main([*words, "client_id == other"]) == 0
+    assert json.loads(capfd.readouterr().out)["causes"] == []
+
+
+def test_values_are_read_once_for_rules_and_causes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+    add = ValueFaults.add
+
+    def note(values: ValueFaults, exchange: Exchange) -> None:
+        read.append((values, exchange.connection.id, exchange.ordinal))
+        add(values, exchange)
+
+    monkeypatch.setattr(ValueFaults, "add", note)
+    page = tmp_path / "a.html"
+    path = poisoned(tmp_path, before=60)
+    checked(capfd, path, "--schemas", registry(tmp_path), "--report", f"html={page}", code=FINDINGS)
+    assert read and len(set(read)) == len(read)
+    assert "A record does not fit its schema" in page.read_text()
 
 
 def test_why_says_who_wrote_a_pill_and_who_stopped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -130,16 +130,60 @@ def test_a_change_that_new_readers_cannot_follow(tmp_path: Path) -> None:
         (line,) = found(schemas, *values)
         assert line.startswith(
             "incompatible schema: values of t: a reader with t-value v2 cannot read t-value v1: "
-            "the reader's schema does not fit: "
+            "field 'name' is missing, and has no default (1 written"
         )
 
 
-def test_a_change_that_old_readers_cannot_follow(tmp_path: Path) -> None:
+def test_a_change_that_only_old_readers_cannot_follow_is_compatible(tmp_path: Path) -> None:
+    """BACKWARD: the new version drops a field that the old one requires."""
     schemas = saved(tmp_path, (1, "t-value", 1, avro(ID)), (2, "t-value", 2, avro(OPTIONAL)))
-    lines = found(schemas, of_id(1, b"\2"), of_id(2, b"\2a"))
-    assert [line.partition(": the reader's")[0] for line in lines] == [
-        "incompatible schema: values of t: a reader with t-value v1 cannot read t-value v2"
-    ]
+    values = of_id(1, b"\2"), of_id(2, b"\2a")
+    assert found(schemas, *values) == found(schemas, *reversed(values)) == []
+
+
+def test_only_versions_that_follow_each_other_are_compared(tmp_path: Path) -> None:
+    """Version 3 reads what version 2 writes, which reads what version 1 writes."""
+    versions = avro(ID), avro(ID, OPTIONAL), avro(ID, NAME)
+    schemas = saved(tmp_path, *((n, "t-value", n, text) for n, text in enumerate(versions, 1)))
+    assert found(schemas, of_id(1, b"\2"), of_id(3, b"\2\2a")) == []
+    assert found(schemas, of_id(3, b"\2\2a"), of_id(1, b"\2"), of_id(2, b"\2\2a")) == []
+    two = saved(tmp_path, (1, "t-value", 1, avro(ID)), (2, "u-value", 2, avro(ID, NAME)))
+    assert not [line for line in found(two, of_id(1, b"\2"), of_id(2, b"\2\2a")) if "incompatible" in line]
+
+
+PROTO = (
+    'syntax = "proto3"; package shop; {first}message Order {{ {kind} name = 1; }} '
+    "message Name {{ int64 x = 1; }}"
+)
+
+
+@pytest.mark.parametrize(("kind", "is_compatible"), [("bytes", True), ("int64", True), ("Name", False)])
+def test_changes_of_protobuf_schemas(tmp_path: Path, kind: str, is_compatible: bool) -> None:
+    """A field of another wire type is an unknown field, and bytes may be no message."""
+    pytest.importorskip("google.protobuf", reason="needs the extra schemas")
+    pytest.importorskip("grpc_tools", reason="needs the extra schemas")
+    first = PROTO.format(kind="string", first="")
+    second = PROTO.format(kind=kind, first="message Other { string name = 1; } ")
+    schemas = saved(
+        tmp_path, *((n, "t-value", n, one, "PROTOBUF") for n, one in enumerate((first, second), 1))
+    )
+    new = {"bytes": b"\x0a\1a", "int64": b"\x08\1", "Name": b"\x0a\2\x08\1"}[kind]
+    lines = found(schemas, of_id(1, b"\0\x0a\1a"), of_id(2, b"\2\2" + new))
+    assert [line.partition(": no message")[0] for line in lines] == (
+        []
+        if is_compatible
+        else ["incompatible schema: values of t: a reader with t-value v2 cannot read t-value v1"]
+    )
+
+
+def test_messages_inside_of_others_are_records_of_subjects(tmp_path: Path) -> None:
+    """Their full names have the outer message."""
+    pytest.importorskip("grpc_tools", reason="needs the extra schemas")
+    text = 'syntax = "proto3"; package shop; message Outer { message Inner { int64 id = 1; } }'
+    subjects = "shop.Outer", "shop.Outer.Inner", "shop.Inner"
+    schemas = saved(tmp_path, *((n, one, 1, text, "PROTOBUF") for n, one in enumerate(subjects, 1)))
+    lines = found(schemas, *(of_id(n, b"\0") for n in (1, 2, 3)))
+    assert [line.partition(" (")[0] for line in lines] == ["two subjects: values of t: shop.Inner v1"]
 
 
 def test_changes_of_json_schemas(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kdissect.cli import main
 from kdissect.decoders.encoder import encode_request, encode_response
 from kdissect.serdes import decoders, schema_files
-from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
+from kdissect.serdes.avro_walk import MAX_EMPTY_ITEMS
 from kdissect.serdes.bounds import MAX_DEPTH, MAX_VALUE_BYTES
 from kdissect.serdes.faults import SchemaError, ValueFaultError
 from kdissect.serdes.registered import Registered, SchemaType

@@ -17,7 +17,7 @@ from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
 from kdissect.stages.one_process import produce
 from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_CAUSES, FlowStage
+from kdissect.stages.per_flow import FORWARDED, JUDGEMENT, OF_CAUSES, OF_PERSONAL, FlowStage
 from kdissect.stages.replay import replay
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
@@ -26,7 +26,7 @@ from kdissect.stages.topic_id_names import Names
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 # Causes are not made in stages: they need whole exchanges.
-ALL = frozenset(TABLES) - OF_CAUSES
+ALL = frozenset(TABLES) - OF_CAUSES - OF_PERSONAL
 
 
 def together(path: str | list[str], tables: frozenset[str] = ALL) -> Tables:

@@ -20,6 +20,7 @@ THIS_ENGINE = NATIVE if is_compiled else PYTHON
 # one: they test the schema, the screen or tools, or they compare the engines themselves (tests/native).
 BOTH = (
     "benchmarks/test_multiply.py",
+    "benchmarks/test_multiply_log.py",
     "capture",
     "causes",
     "cli/findings",

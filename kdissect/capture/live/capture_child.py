@@ -28,6 +28,7 @@ _Handle = PcapHandle | ScapyHandle
 
 _STDOUT = 1
 _NICER = -10
+_SESSION = "/proc/self/autogroup"
 _STATISTICS_S = 1.0
 _DRAIN_S = 2.0  # at most, for the content of a full kernel buffer at the end
 # Bytes gathered before a write while packets keep coming. A pipe holds 1 MiB at most.
@@ -163,10 +164,17 @@ def main() -> int:
 
 
 def _go_first() -> None:
-    """Take a higher priority, if the system allows it: what the kernel cannot hand over is lost."""
+    """Take a higher priority, if the system allows it: what the kernel cannot hand over is lost.
+
+    Linux may divide the cores among sessions. A nice value then counts only within its session, and this
+    process has a session of its own, which has a nice value, too: sched(7), autogroup.
+    """
     if hasattr(os, "nice"):
         with suppress(PermissionError):
             os.nice(_NICER)
+    if sys.platform == "linux" and os.getsid(0) == os.getpid():
+        with suppress(OSError), open(_SESSION, "w", encoding="ascii") as session:  # noqa: PTH123
+            session.write(str(_NICER))
 
 
 def _open(name: str, settings: LiveSettings) -> _Handle:

@@ -6,6 +6,7 @@ two batches of packets, and can end them. There are no copies on Windows.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -63,6 +64,7 @@ class ProcessCopy:
 def _run(compute: Callable[[int], object], writing: int, ignored: tuple[str, ...]) -> None:
     """In the copy: compute and exit."""
     try:
+        gc.freeze()  # a collection would write to all pages, and both processes would need memory for them
         for name in ignored:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)  # the other process ends us

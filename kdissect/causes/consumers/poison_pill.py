@@ -46,6 +46,8 @@ class PoisonPillCause(Cause):
         values = seen.gathering.values
         found: dict[_Key, list[PoisonPill]] = {}
         for pill in () if values is None else values.proven():
+            if not pill.is_wanted:
+                continue
             key = pill.topic, pill.part, pill.schema, tuple(_clients(pill.writers.values()))
             found.setdefault(key, []).append(pill)
         for pills in found.values():

@@ -52,7 +52,6 @@ from kdissect.stats.traffic import Traffic
 
 if TYPE_CHECKING:
     from kdissect.engine.records.value_faults import ValueFaults
-    from kdissect.serdes.schemas import Schemas
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 _UNFILTERED = (VersionFact.OFFERED, TransactionFact.TAKEN)
@@ -75,21 +74,17 @@ class Gathering:
     """Give it all events with `take`, then `finish`.
 
     `wants` decides which exchanges count, with all others as their background; None: all of them. A
-    connection counts if one of its exchanges does. `schemas` decode keys and values.
+    connection counts if one of its exchanges does. `values` reads keys and values.
     """
 
     def __init__(
         self,
         names: TopicNames,
         wants: Callable[[Exchange], bool] | None = None,
-        schemas: Schemas | None = None,
+        values: ValueFaults | None = None,
     ) -> None:
         self._wants = wants
-        self.values: ValueFaults | None = None
-        if schemas is not None:
-            from kdissect.engine.records.value_faults import ValueFaults  # start-up: of --schemas
-
-            self.values = ValueFaults(schemas, names.of_records, names.name)
+        self.values = values
         self._wanted_connections: set[str] = set()
         """Open connections that had an exchange that counts. Empty without `wants`."""
         self.names = names
@@ -179,7 +174,7 @@ class Gathering:
             self._add_topics(event, wanted)
             if wanted:
                 self._compare_codecs(event)
-            if wanted and self.values is not None:
+            if self.values is not None:
                 self.values.add(event)
             self._count(event, wanted)
             self.stalls.add_exchange(event, wanted)

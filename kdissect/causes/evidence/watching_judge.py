@@ -55,7 +55,7 @@ class _Mark(BodyRule):
         """Nothing."""
         return ()
 
-    def finds(self, body: Body) -> bool:
+    def needs_judge(self, body: Body) -> bool:
         """Return True: a marked body is shown."""
         return True
 
@@ -124,7 +124,7 @@ class _MarkShutdown(_Mark):
     code, name = "WHY011", "shutdown"
     on = (("BrokerHeartbeat", REQUEST), ("ControlledShutdown", REQUEST))
 
-    def finds(self, body: Body) -> bool:
+    def needs_judge(self, body: Body) -> bool:
         """Return whether a broker shuts down."""
         return bool(getattr(body.value, "want_shut_down", True))
 

@@ -37,11 +37,10 @@ from kdissect.recorder.condition import ANY_CAUSE, parse_condition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.flight_recorder import EVALUATED_EVERY_S, FlightRecorder
 from kdissect.recorder.folder import NAMES, Folder, FolderError
-from kdissect.recorder.incident_packets import LEVELS
 from kdissect.recorder.index import index_json, index_markdown
 from kdissect.recorder.messages import Messages
 from kdissect.recorder.replayed_files import ReplayedFiles
-from kdissect.recorder.settings import RecorderSettings
+from kdissect.recorder.settings import LEVELS, RecorderSettings
 from kdissect.recorder.watch import Reading
 from kdissect.recorder.webhook import parse_webhook, read_secret
 
@@ -186,6 +185,10 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     returns = files is None and not live.user
     feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
+        from kdissect.recorder.first_use import import_all, rehearse_reports  # memory: without --user
+
+        import_all("kdissect.recorder.incident_writer")
+        rehearse_reports()
         drop_to(live.user)
     process = None
     try:

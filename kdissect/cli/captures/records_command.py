@@ -35,7 +35,6 @@ from kdissect.cli.options.output_options import (
     printing,
     settle_format,
 )
-from kdissect.cli.options.schema_option import report_schemas, values_of
 from kdissect.cli.output import Output
 from kdissect.cli.progress_line import Progress, progress_of
 from kdissect.engine.exchange_rows import Row
@@ -142,6 +141,8 @@ def _print(dissection: Dissection, options: Namespace, output: Output) -> None:
             progress.clear()
         faults.close()
         if faults.schemas is not None:
+            from kdissect.cli.options.schema_option import report_schemas  # start-up: of schemas
+
             report_schemas(options, *faults.schemas)
 
 
@@ -230,6 +231,8 @@ def _record_values(options: Namespace, faults: _FaultReport) -> RecordValues | N
     named = [*options.columns, *([] if options.order is None else [options.order.column])]
     is_decoded = any(column.first == "decoded" for column in named)
     if options.schemas or is_decoded or any(column.first in SCHEMA_COLUMNS for column in named):
+        from kdissect.cli.options.schema_option import values_of  # start-up: of schemas
+
         return values_of(options, *faults.with_schemas(), is_decoded)
     return None
 

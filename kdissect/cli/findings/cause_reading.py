@@ -15,7 +15,7 @@ from kdissect.session.events import Events
 from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
-    from kdissect.serdes.schemas import Schemas
+    from kdissect.engine.records.value_faults import ValueFaults
 
 
 def read_causes(
@@ -37,13 +37,16 @@ def read_causes(
 
 
 class CausesOfReport:
-    """Looks for causes while the judge runs, for a report of `check` that includes them."""
+    """Looks for causes while the judge runs, for a report of `check` that includes them. The judge reads the
+    `values`.
+    """
 
     def __init__(
-        self, dissection: Dissection, wants: Callable[[Exchange], bool] | None, schemas: Schemas | None
+        self, dissection: Dissection, wants: Callable[[Exchange], bool] | None, values: ValueFaults | None
     ) -> None:
         self._dissection = dissection
-        self._gathering = Gathering(dissection.topics, wants, schemas)
+        self._values = values
+        self._gathering = Gathering(dissection.topics, wants)
 
     def read(self, judge: Callable[[Events], object]) -> None:
         """Read the inputs, and show all events to `judge` as well."""
@@ -52,6 +55,7 @@ class CausesOfReport:
     def finished(self) -> Diagnosis:
         """End the inputs and return the diagnosis."""
         self._gathering.finish()
+        self._gathering.values = self._values
         return diagnose(self._gathering, self._dissection.file_names)
 
 

@@ -23,7 +23,7 @@ from kdissect.cli.options.input_options import add_inputs, was_read
 from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.options.printed_schema import add_schema
-from kdissect.cli.options.schema_option import schemas_of
+from kdissect.cli.options.schema_option import value_faults_of
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
@@ -44,6 +44,7 @@ from kdissect.stages.block_takers import taking_blocks
 
 if TYPE_CHECKING:
     from kdissect.cli.findings.cause_reading import CausesOfReport
+    from kdissect.engine.records.value_faults import ValueFaults
 
 Test = Callable[[Exchange], bool]
 
@@ -61,21 +62,20 @@ def run(arguments: Sequence[str]) -> int:
     dissection = open_filtered(parser, options)
     _check_evidence(options, dissection)
     accepts = filter_of(options, dissection)
-    causes = _causes_of_report(options, dissection, accepts)
-    schemas = schemas_of(options) if any(isinstance(rule, SchemaRule) for rule in rules) else None
+    new_values = partial(_values, options, dissection, rules, accepts)
+    values = new_values()
+    causes = _causes_of_report(options, dissection, accepts, values)
     verdicts: list[Verdict] = []
     evidence: list[int] = [OK]
 
-    def new_judge() -> Judge:
-        return Judge(rules, who, dict(options.label), schemas=schemas)
-
+    new_judge = partial(Judge, rules, who, dict(options.label))
     try:
         reports = ReportFiles(options.report, dissection, options.output)
     except OutputError as error:
         parser.error(str(error))
 
     def body(output: Output) -> None:
-        judge = new_judge()
+        judge = new_judge(values=values)
 
         def judged(is_stopped: bool = False) -> Verdict:
             judge.finish()
@@ -91,7 +91,9 @@ def run(arguments: Sequence[str]) -> int:
             if options.evidence and not reading.is_stopped:  # for which all is read once more
                 from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
 
-                evidence.append(write_evidence(options, dissection, verdict, new_judge))
+                evidence.append(
+                    write_evidence(options, dissection, verdict, lambda: new_judge(values=new_values()))
+                )
             reports.write(verdict, options.statistics, diagnosis)
         _write(options, output, verdict, diagnosis)
         output.flush()
@@ -120,14 +122,26 @@ def _rules(options: CheckOptions, who: Who | None) -> list[Rule]:
 
 
 def _causes_of_report(
-    options: CheckOptions, dissection: Dissection, accepts: Test | None
+    options: CheckOptions, dissection: Dissection, accepts: Test | None, values: ValueFaults | None
 ) -> CausesOfReport | None:
     """Return the search for causes; None if no report includes them."""
-    if HTML not in (options.format, *(name for name, _ in options.report)):
+    if not _has_causes(options):
         return None
     from kdissect.cli.findings.cause_reading import CausesOfReport  # start-up: all causes
 
-    return CausesOfReport(dissection, accepts, schemas_of(options))
+    return CausesOfReport(dissection, accepts, values)
+
+
+def _values(
+    options: CheckOptions, dissection: Dissection, rules: Sequence[Rule], accepts: Test | None
+) -> ValueFaults | None:
+    """Return what reads keys and values, once for rules and causes; None if neither is about them."""
+    is_wanted = any(isinstance(rule, SchemaRule) for rule in rules) or _has_causes(options)
+    return value_faults_of(options, dissection, accepts) if is_wanted else None
+
+
+def _has_causes(options: CheckOptions) -> bool:
+    return HTML in (options.format, *(name for name, _ in options.report))
 
 
 def _write(options: CheckOptions, output: Output, verdict: Verdict, causes: Diagnosis | None = None) -> None:

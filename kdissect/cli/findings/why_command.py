@@ -20,7 +20,7 @@ from kdissect.cli.options.filter_option import add_filter, filter_of, open_filte
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import add_output, printing
 from kdissect.cli.options.printed_schema import add_schema
-from kdissect.cli.options.schema_option import schemas_of
+from kdissect.cli.options.schema_option import value_faults_of
 from kdissect.cli.output import Output
 from kdissect.model.cause import CAUSES_SHOWN, Diagnosis, Party
 from kdissect.report.causes.explanation import explanation_text
@@ -48,8 +48,8 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(f"--explain: there is no cause '{options.explain}': docs/why.md lists all causes")
 
     def body(output: Output) -> None:
-        accepts, schemas = reporting_filter(options, dissection), schemas_of(options)
-        gathering = Gathering(dissection.topics, accepts, schemas)
+        accepts = reporting_filter(options, dissection)
+        gathering = Gathering(dissection.topics, accepts, value_faults_of(options, dissection, accepts))
 
         def show(output: Output) -> None:
             most = _ALL if options.all or good is not None else CAUSES_SHOWN
@@ -105,7 +105,8 @@ def _good(parser: ArgumentParser, options: Namespace) -> Diagnosis:
     """
     of_good = with_path(options, options.against)
     dissection = open_filtered(parser, of_good)
-    gathering = Gathering(dissection.topics, filter_of(of_good, dissection), schemas_of(of_good))
+    accepts = filter_of(of_good, dissection)
+    gathering = Gathering(dissection.topics, accepts, value_faults_of(of_good, dissection, accepts))
     read_causes(dissection, gathering)
     gathering.finish()
     code = report(dissection, of_good)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.options.input_options import start_ns
-from kdissect.query import Context
-from kdissect.query.fields.printed_fields import FieldValues
+
+if TYPE_CHECKING:
+    from kdissect.query.fields.printed_fields import FieldValues
 
 
 def made_values(dissection: Dissection, options: Namespace) -> FieldValues | None:
@@ -16,5 +18,12 @@ def made_values(dissection: Dissection, options: Namespace) -> FieldValues | Non
     names = [column.name for column in (*options.columns, *order) if column.is_made]
     if not names:
         return None
-    topics_of, files = dissection.topics.topics_of, dissection.file_names
-    return FieldValues(names, Context(lambda: start_ns(dissection), topics_of, None, files))
+    # Start-up: rows have most columns.
+    from kdissect.query import Context
+    from kdissect.query.fields.printed_fields import FieldValues
+
+    context = Context(
+        lambda: start_ns(dissection), dissection.topics.topics_of, file_names=dissection.file_names,
+        show_secrets=getattr(options, "show_secrets", False),
+    )  # fmt: skip
+    return FieldValues(names, context)

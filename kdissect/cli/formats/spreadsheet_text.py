@@ -4,12 +4,16 @@ A spreadsheet evaluates a text that begins like a formula. An apostrophe before 
 """
 
 import re
+from functools import cache
 from typing import Any
 
 from kdissect.report.cells import LIST_SEPARATOR, cell
 
-# "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also after blanks
-_FORMULA = re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
+
+@cache  # start-up: most texts begin with a letter or digit
+def _formula() -> re.Pattern[str]:
+    # "CSV Injection", OWASP: what begins a formula in Excel, LibreOffice or Google Sheets, also after blanks
+    return re.compile(r"\s*[=+\-@\x00-\x1f\uff0b\uff0d\uff1d\uff20]")
 
 
 def formula_mark(value: Any) -> str:
@@ -23,4 +27,4 @@ def formula_mark(value: Any) -> str:
         text = LIST_SEPARATOR.join(item if isinstance(item, str) else cell(item) for item in value)
     else:
         return ""
-    return "'" if _FORMULA.match(text) else ""
+    return "'" if not text[:1].isalnum() and _formula().match(text) else ""

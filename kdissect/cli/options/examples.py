@@ -78,6 +78,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("transactions that took longest", "producers a.pcapng --table transactions --sort took_ns"),
     ),
     "fetch-sessions": (("who polls for nothing", "fetch-sessions a.pcapng --sort empty_early"),),
+    "delay": (
+        ("how long records take to each group", "delay a.pcapng --by group"),
+        ("producers whose clocks are ahead", "delay a.pcapng --table clocks --sort ahead_least_ns"),
+    ),
     "offsets": (
         ("who was reset, and why", "offsets a.pcapng --topic 'orders*'"),
         ("whose transaction holds readers", "offsets a.pcapng --table held --format csv"),

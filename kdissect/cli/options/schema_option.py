@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kdissect.cli.diagnostics import say
@@ -10,10 +11,13 @@ from kdissect.model.wording import plural
 from kdissect.report.printable import printable
 
 if TYPE_CHECKING:
+    from kdissect.api import Dissection
     from kdissect.engine.records.poison_pills import PoisonPills
     from kdissect.engine.records.record_values import RecordValues
     from kdissect.engine.records.topic_schemas import TopicSchemas
+    from kdissect.engine.records.value_faults import ValueFaults
     from kdissect.serdes.schemas import Schemas
+    from kdissect.session.exchange import Exchange
 
 _PILLS_SHOWN = 20
 
@@ -56,6 +60,18 @@ def values_of(
 
     schemas = schemas_of(options)
     return RecordValues(schemas, pills, topics, by_content or schemas is not None)
+
+
+def value_faults_of(
+    options: Namespace, dissection: Dissection, wants: Callable[[Exchange], bool] | None
+) -> ValueFaults | None:
+    """Return what reads keys and values for findings and causes; None without `--schemas`."""
+    schemas = schemas_of(options)
+    if schemas is None:
+        return None
+    from kdissect.engine.records.value_faults import ValueFaults  # start-up: of --schemas
+
+    return ValueFaults(schemas, dissection.topics, wants)
 
 
 def report_schemas(options: Namespace, pills: PoisonPills, topics: TopicSchemas) -> None:

@@ -11,6 +11,7 @@ from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
+from kdissect.cli.options.personal_extra import missing_personal
 from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
@@ -18,8 +19,8 @@ from kdissect.model.extras import are_installed, how_to_install
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # Made when named. Records are as large as all other tables together, and seldom needed. Causes and stalls
-# take half as much time again as all tables.
-_NOT_BY_DEFAULT = frozenset({"records", "causes", "stalls"})
+# take half as much time again as all tables, and personal data takes longer than all of them.
+_NOT_BY_DEFAULT = frozenset({"records", "causes", "stalls", "personal"})
 _EVERY_TABLE = "all"
 # Tables that reports read.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
@@ -104,7 +105,7 @@ def add_table_directory(add: Callable[..., object]) -> None:
         help="directory of the tables: a path, or s3://, hdfs:// ...",
     )
     add("--tables", metavar="NAME,...", type=_table_names, default=frozenset(TABLES) - _NOT_BY_DEFAULT, help=(
-        "tables to write, or all (default: all but records, causes and stalls)"
+        "tables to write, or all (default: all but records, causes, stalls and personal)"
     ))  # fmt: skip
 
 
@@ -127,14 +128,14 @@ def _fields(text: str) -> tuple[str, ...]:
 
 def _table_names(text: str) -> frozenset[str]:
     """Return the names of tables. Raises ArgumentTypeError."""
-    if text == _EVERY_TABLE:
-        return frozenset(TABLES)
-    found = frozenset(filter(None, text.split(",")))
+    found = frozenset(TABLES if text == _EVERY_TABLE else filter(None, text.split(",")))
     unknown = sorted(found - frozenset(TABLES))
     if unknown or not found:
         raise ArgumentTypeError(
             f"no table {', '.join(unknown) or text!r}; there are {', '.join(TABLES)}, {_EVERY_TABLE}"
         )
+    if "personal" in found and (missing := missing_personal()) is not None:
+        raise ArgumentTypeError(missing)
     return found
 
 

@@ -31,7 +31,7 @@ from kdissect.pipeline.streaming.micro_batch import Done
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
 from kdissect.report.printable import printable
-from kdissect.stages.per_flow import OF_CAUSES
+from kdissect.stages.per_flow import OF_CAUSES, OF_PERSONAL
 
 # The first signal asks the run to end well, and a second one ends it at once.
 
@@ -42,9 +42,10 @@ def watch(options: Namespace) -> int:
     """
     if STDIN in options.paths:
         raise ValueError("watch follows directories and files, not standard input")
-    if OF_CAUSES & options.tables:
+    if (OF_CAUSES | OF_PERSONAL) & options.tables:
         raise ValueError(
-            "watch has no tables of causes and stalls, which need all of a capture set at once (pipeline run)"
+            "watch has no tables causes, stalls and personal, which need all of a capture set at once "
+            "(pipeline run)"
         )
     if options.master.startswith(CONNECT):
         raise ValueError("watch commits batches in its own process: it does not run over Spark Connect")

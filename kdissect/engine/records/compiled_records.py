@@ -143,10 +143,13 @@ class CompiledRecords(Generic[_Made]):
         self._by_rows = by_rows
         self._note = note
 
-    def add(self, records: RecordSet) -> bool:
-        """Store one field, and return whether there is enough to `close`."""
+    def add(self, records: RecordSet, given: RecordsField | None = None) -> bool:
+        """Store one field, and return whether there is enough to `close`. Columns have the values of `given`,
+        if there is one.
+        """
         base = None if records.is_response else self._assigned.base(records)
-        return self._held.add(records, records.exchange, records.is_response, records.records_field, base)
+        field = given or records.records_field
+        return self._held.add(records, records.exchange, records.is_response, field, base)
 
     def close(self) -> Iterator[_Made]:
         """Decode the stored fields."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from kdissect.engine.exchange_rows import Row
 from kdissect.engine.records.compiled_records import CompiledRecords
-from kdissect.engine.records.record_rows import RecordRows, TopicNames
+from kdissect.engine.records.record_rows import TopicNames
 from kdissect.engine.records.record_sets import RecordSet
 from kdissect.engine.records.row_tables import RowBuffer, arrow_row, arrow_text
 from kdissect.model.anomaly import Anomaly
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
 Buffers = list[bytes | None]
 
 
+class RowMaker(Protocol):
+    """Makes the rows of fields that are left to Python."""
+
+    def rows(self, records: RecordSet, anomalies: list[Anomaly], /) -> Iterator[Row]:
+        """Yield the rows of a field, and add faults to `anomalies`."""
+
+
 class CompiledTables:
     """Tables of an `arrow_schema` with these forms of key and value.
 
-    `rows` (from `row_tables.table_rows`) makes the rows of fields that are left to Python; `report` receives
-    their faults. The other parameters are those of `CompiledRecords`.
+    `rows` (from `row_tables.table_rows`) is for fields that are left to Python; `report` receives their
+    faults. The other parameters are those of `CompiledRecords`.
     """
 
     def __init__(
@@ -37,7 +45,7 @@ class CompiledTables:
         schema: Any,
         forms: tuple[str | None, str | None],
         files: Sequence[str],
-        rows: RecordRows,
+        rows: RowMaker,
         report: Callable[[list[Anomaly]], None],
         note: Callable[[Exception, Exchange], None],
         topic_name: TopicNames | None = None,

@@ -57,6 +57,8 @@ class PoisonPill:
         self.error = reading.error or ""
         self.wire_format = None if reading.is_of_topic else reading.wire_format
         self.place = place
+        self.is_wanted = False
+        """Whether an exchange that counts carries it."""
         self.writers: dict[str, Sender] = {}
         self.readers: dict[str, Sender] = {}
         self.last = self.offset
@@ -110,14 +112,19 @@ class PoisonPill:
 class PoisonPills:
     """Collects poison pills from rows of records; `count` includes pills beyond the limit.
 
-    `decodes` returns for a row whether the client that receives its record decodes it.
+    `decodes` returns for a row whether the client that receives its record decodes it, `wants` whether its
+    exchange counts.
     """
 
     def __init__(
-        self, place_of: PlaceOf = file_and_packet, decodes: Callable[[Row], bool] = lambda _row: True
+        self,
+        place_of: PlaceOf = file_and_packet,
+        decodes: Callable[[Row], bool] = lambda _row: True,
+        wants: Callable[[Row], bool] = lambda _row: True,
     ) -> None:
         self._place_of = place_of
         self._decodes = decodes
+        self._wants = wants
         self._found: dict[Any, PoisonPill] = {}
         self._of_partition: dict[tuple[str | None, int | None], list[PoisonPill]] = {}
         self.count = 0
@@ -147,6 +154,7 @@ class PoisonPills:
             self._of_partition.setdefault((pill.topic, pill.partition), []).append(pill)
         elif is_write and not pill.writers:
             pill.place = self._place_of(row)
+        pill.is_wanted = pill.is_wanted or self._wants(row)
         if is_write:
             add_client(pill.writers, row)
         elif self._decodes(row):

@@ -187,16 +187,29 @@ def _of_other_subjects(of: str, own: str, known: list[SchemaUse]) -> Iterator[To
 
 
 def _compare(topic: _Topic, seen: SchemaUse, schemas: Schemas) -> None:
-    """Try whether readers with the schema of the subject before this one can read it, and the reverse."""
-    others = (one for one in reversed(topic.seen.values()) if one is not seen and one.id and one.schema)
-    earlier = next((one for one in others if one.subject == seen.subject), None)
-    if earlier is None or earlier.id is None or seen.id is None or earlier.schema == seen.schema:
+    """Try whether a reader with a version of the subject can read the value of the version before it.
+
+    Schemas whose versions are unknown follow each other as their values do.
+    """
+    if not seen.subject or seen.id is None:
         return
-    for reader, one in ((earlier, seen), (seen, earlier)):
-        if reader.id is not None and one.id is not None and one.content is not None:
-            why = schemas.unreadable(one.content, one.id, reader.id)
-            if why:
-                topic.unreadable[reader.schema, one.schema] = why
+    is_last = True
+    for other in reversed(topic.seen.values()):
+        if other is seen or not other.is_decoded or other.id is None or other.subject != seen.subject:
+            continue
+        step = schemas.versions_after(seen.id, other.id, seen.subject)
+        if step == 1 or (step is None and is_last and other.schema != seen.schema):
+            _try(topic, seen, other, schemas)
+        elif step == -1:
+            _try(topic, other, seen, schemas)
+        is_last = False
+
+
+def _try(topic: _Topic, reader: SchemaUse, writer: SchemaUse, schemas: Schemas) -> None:
+    if writer.content is not None and writer.id is not None and reader.id is not None:
+        why = schemas.unreadable(writer.content, writer.id, reader.id)
+        if why:
+            topic.unreadable[reader.schema, writer.schema] = why
 
 
 def _may_have_id(content: bytes) -> bool:

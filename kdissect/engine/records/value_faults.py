@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.exchange_rows import Row, topic_id_text
 from kdissect.engine.records.poison_pills import PoisonPill, PoisonPills, Sender
-from kdissect.engine.records.record_rows import RecordRows, TopicNames, record_topic
+from kdissect.engine.records.record_rows import RecordRows, record_topic
 from kdissect.engine.records.record_sets import RecordSet, record_sets
 from kdissect.engine.records.record_values import RecordValues
 from kdissect.engine.records.topic_schemas import TopicSchemas
@@ -19,8 +19,19 @@ from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 
 FETCH = 1  # org.apache.kafka.common.protocol.ApiKeys
-NameOf = Callable[[ConnectionInfo, bytes], str | None]
-"""The name of a topic id in the cluster of a connection, None if it is unknown."""
+
+
+class Names(Protocol):
+    """Names of topic ids: `kdissect.history.topics.topic_names`."""
+
+    def pass_by(self, exchange: Exchange, /) -> None:
+        """Learn from an exchange."""
+
+    def of_records(self, records: RecordSet, /) -> str | None:
+        """Return the topic of records."""
+
+    def name(self, connection: ConnectionInfo, topic_id: bytes, /) -> str | None:
+        """Return the name of a topic id in the cluster of a connection."""
 
 
 class ValuePlace(NamedTuple):
@@ -54,22 +65,26 @@ class ValueFaults:
     """Reads all keys and values with `schemas`. `pills` are those that do not fit their schema, `topics` the
     schemas of topics that do not go together.
 
-    Replicas read no values: brokers that copy a partition are no readers of a pill.
+    Replicas read no values: brokers that copy a partition are no readers of a pill. `wants` decides which
+    exchanges count, with all others as their background: a reader may go on in an exchange that does not.
     """
 
-    def __init__(self, schemas: Schemas, topic_name: TopicNames, name_of: NameOf) -> None:
-        self.pills = PoisonPills(self._place, self._is_reader)
+    def __init__(
+        self, schemas: Schemas, names: Names, wants: Callable[[Exchange], bool] | None = None
+    ) -> None:
+        self.pills = PoisonPills(self._place, self._is_reader, self._is_wanted)
         self.topics = TopicSchemas(self._place)
         self.count = 0
         """Keys and values of users' records that were read."""
         values = RecordValues(schemas, self.pills, self.topics)
-        self._topic_name = topic_name
-        self._name_of = name_of
-        self._rows = RecordRows(_FileNumbers(), "raw", "raw", False, topic_name, _no_text, values)
+        self._names = names
+        self._wants = wants
+        self._rows = RecordRows(_FileNumbers(), "raw", "raw", False, names.of_records, _no_text, values)
         self._now: RecordSet | None = None
 
     def add(self, exchange: Exchange) -> None:
         """Read the records of an exchange, and the offsets from which a client fetches."""
+        self._names.pass_by(exchange)
         if exchange.api_key == FETCH and self.pills.count:
             by = _client_of(exchange)
             for topic, partition, offset in self._fetched_from(exchange):
@@ -101,7 +116,7 @@ class ValueFaults:
     def _follow(self, records: RecordSet, first: int, last: int) -> None:
         """Note for the pills of a partition which later records there are, and who receives them."""
         field, by = records.records_field, _client_of(records.exchange)
-        topic = record_topic(records, self._topic_name)
+        topic = record_topic(records, self._names.of_records)
         if topic is None and field.topic_id is not None:
             topic = topic_id_text(field.topic_id)
         for pill in self.pills.of_partition(topic, field.partition):
@@ -121,8 +136,14 @@ class ValueFaults:
             if topic_id is None:
                 name = str(topic.topic)
             else:
-                name = self._name_of(exchange.connection, bytes(topic_id)) or topic_id_text(bytes(topic_id))
+                name = self._names.name(exchange.connection, bytes(topic_id)) or topic_id_text(
+                    bytes(topic_id)
+                )
             yield from ((name, row.partition, row.fetch_offset) for row in topic.partitions or ())
+
+    def _is_wanted(self, _row: Row) -> bool:
+        assert self._now is not None  # rows come from records
+        return self._wants is None or self._wants(self._now.exchange)
 
     def _is_reader(self, row: Row) -> bool:
         """Return whether the client of the exchange decodes a record: it drops those before the offset from

@@ -1,4 +1,4 @@
-"""Which bytes of a frame a finding shows: none that may be a password or a token.
+"""Which bytes of a frame are shown: none that may be a password or a token.
 
 A frame that decodes says which of its fields are secret. A frame near secrets (`Exchange.is_near_secrets`)
 that does not fit may have them anywhere: only pieces that are too short for a secret remain visible.
@@ -26,6 +26,26 @@ def shown_bytes(exchange: Exchange, side: str, start: int, end: int) -> bytes:
     seen = frame.data[start:end]
     may_hold = len(seen) >= _SHORT and patched(frame.data, secret_patches(exchange, side), start, end) != seen
     return b"" if may_hold else seen
+
+
+def shown_frame(exchange: Exchange, side: str, show_secrets: bool = False) -> bytes | None:
+    """Return a frame as on the wire, its size first, as far as it was captured. Raises nothing.
+
+    None if no byte of it was captured: a request log has none. Other bytes replace secrets, unless
+    `show_secrets` is set.
+    """
+    frame = exchange.request if side == "request" else exchange.response
+    if frame is None or not frame.data or frame.logged is not None:
+        return None
+    return wire_bytes(exchange, side, show_secrets)
+
+
+def wire_bytes(exchange: Exchange, side: str, show_secrets: bool) -> bytes:
+    """Return the bytes of a frame that is there, also if it was built from a request log."""
+    frame = exchange.request if side == "request" else exchange.response
+    assert frame is not None
+    patches = [] if show_secrets else secret_patches(exchange, side)
+    return frame.size.to_bytes(4) + patched(frame.data, patches)
 
 
 def _is_in_secret(exchange: Exchange, side: str, start: int, end: int) -> bool:

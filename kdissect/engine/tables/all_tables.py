@@ -4,6 +4,7 @@ from kdissect.engine.tables.capture_tables import ANOMALIES, CONNECTIONS, FILES
 from kdissect.engine.tables.cause_tables import CAUSES, STALLS
 from kdissect.engine.tables.exchange_tables import BATCHES, EXCHANGES, RECORDS, TOPIC_PARTITIONS
 from kdissect.engine.tables.judgement_tables import COVERAGE, FINDINGS
+from kdissect.engine.tables.personal_table import PERSONAL
 from kdissect.engine.tables.state_tables import GROUPS, PRODUCERS, TOPICS, TRANSACTIONS
 from kdissect.engine.tables.table import Table
 from kdissect.engine.tables.traffic_tables import LATENCIES, RATES
@@ -19,6 +20,7 @@ TABLES: dict[str, Table] = {
     for table in (
         FILES, CONNECTIONS, EXCHANGES, TOPIC_PARTITIONS, BATCHES, RECORDS, ANOMALIES, FINDINGS, COVERAGE,
         LATENCIES, RATES, TOPICS, GROUPS, PRODUCERS, TRANSACTIONS, CAUSES, STALLS,
+        PERSONAL,
     )
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ The format `request log` (`capture.formats.request_log`) makes packets of each l
 their bytes are a comment, so that they accompany the packets: to other processes, to Spark.
 """
 
+from sys import intern
 from typing import NamedTuple, Self
 
 COMMENT_PREFIX = "kdissect request log "
@@ -75,7 +76,8 @@ class Logged(NamedTuple):
         is_sound = is_sound and all(time is None or type(time) is int for time in times)
         if not is_sound or not all(text is None or isinstance(text, str) for text in texts):
             return None
-        return cls(connection, line, *values)
+        # Thousands of open connections have the same texts.
+        return cls(connection, line, *times, *(None if text is None else intern(text) for text in texts))
 
 
 _TIMES = 6  # of the fields, behind the first two

@@ -2,10 +2,14 @@
 machine, and its line in a request log.
 """
 
-from typing import Any, NamedTuple, Self
+from __future__ import annotations
 
-from kdissect.model.packets.logged import Logged
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
 from kdissect.model.packets.segment import PlainSegment
+
+if TYPE_CHECKING:
+    from kdissect.model.packets.logged import Logged
 
 
 class Process(NamedTuple):
@@ -56,4 +60,9 @@ def local_end_of(segment: PlainSegment) -> LocalEnd:
     from json import loads  # start-up: on Spark alone
 
     *process, is_sender, logged = loads(segment[5])
-    return LocalEnd(Process(*process), is_sender, None if logged is None else Logged(*logged))
+    found = LocalEnd(Process(*process), is_sender)
+    if logged is None:
+        return found
+    from kdissect.model.packets.logged import Logged  # start-up: of request logs alone
+
+    return found._replace(logged=Logged(*logged))

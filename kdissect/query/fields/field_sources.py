@@ -19,6 +19,10 @@ Many = Callable[[Exchange], Sequence[Any]]
 """All values of a field, None for null."""
 
 
+RECORD_PARTS = ("key", "value", "header")
+"""Parts of records, with which the names of their fields begin."""
+
+
 class Cost(IntEnum):
     """Cost of testing one exchange, in steps of about ten."""
 
@@ -33,8 +37,10 @@ class Source:
 
     Values may be of several kinds, if messages have different contents at a place of one name: then there is
     one getter for each kind. `is_many` is False if an exchange has at most one value: then the one getter
-    returns it, or None.
+    returns it, or None. `is_of_records`: its values are those of records.
     """
+
+    is_of_records = False
 
     def __init__(self, name: str, kinds: Sequence[ValueKind], is_many: bool, cost: Cost) -> None:
         self.name = name

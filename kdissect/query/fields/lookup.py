@@ -10,10 +10,8 @@ from kdissect.decoders.as_json.jsonable import PAYLOAD_SUFFIX
 from kdissect.decoders.generated.projection import Path
 from kdissect.engine.exchange_bodies import body_of
 from kdissect.query.binding import Binding
-from kdissect.query.fields.decoded_values import DECODED, values_at
-from kdissect.query.fields.field_sources import BodySource, Cost, Many, Source
+from kdissect.query.fields.field_sources import RECORD_PARTS, BodySource, Cost, Many, Source
 from kdissect.query.fields.named import suggest
-from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS, record_source
 from kdissect.query.fields.row_fields import row_fields
 from kdissect.query.fields.schema_fields import REQUEST, RESPONSE, SIDES, BodyField, all_body_fields
 from kdissect.query.values.value_kinds import ValueKind
@@ -115,9 +113,12 @@ def look_up(name: str, apis: Apis = None) -> Source:
     if entity is not None:
         fields = (f for side in SIDES for f in all_body_fields(side, apis) if entity.means(f))
         return _source(name, fields, entity.fits_only)
-    of_records = record_source(name)
-    if of_records is not None:
-        return of_records
+    if name.startswith(RECORD_PARTS):
+        from kdissect.query.fields.record_sources import record_source  # start-up: of few filters
+
+        of_records = record_source(name)
+        if of_records is not None:
+            return of_records
     if name.count(".") >= MAX_PARTS:
         raise UnknownFieldError(f"{name!r} is no field name", "")
     if _NAME.fullmatch(name) is None:
@@ -209,6 +210,8 @@ def _suggest_field(name: str, apis: Apis) -> str:
     for side in SIDES:
         if any(True for _ in matching(side, name, apis)):
             return f"did you mean {side}.{name}?"
+    from kdissect.query.fields.record_sources import RECORD_FILTER_FIELDS  # start-up: for mistakes
+
     known = [*row_fields(), *ENTITIES, *(field.name for field in RECORD_FILTER_FIELDS)]
     side = name.partition(".")[0]
     if side in SIDES:
@@ -222,6 +225,8 @@ class DecodedSource(Source):
     """The values at a path of the decoded body, with its payloads. For structs only their presence counts."""
 
     def __init__(self, name: str, side: str, path: Sequence[str], keys: frozenset[int]) -> None:
+        from kdissect.query.fields.decoded_values import DECODED  # start-up: of few filters
+
         super().__init__(name, (DECODED,), True, Cost.WHOLE_BODY)
         self._side = side
         self._path = tuple(path)
@@ -229,6 +234,7 @@ class DecodedSource(Source):
 
     def many(self, binding: Binding) -> tuple[Many, ...]:
         """Return the getter of the values, from the body as rows have it, secrets masked."""
+        from kdissect.query.fields.decoded_values import values_at  # start-up: of few filters
 
         def get(exchange: Exchange) -> Sequence[Any]:
             if exchange.api_key not in self._keys:

@@ -12,13 +12,12 @@ from kdissect.query.binding import Binding, Context
 from kdissect.query.fields.field_sources import Source
 from kdissect.query.fields.lookup import ENTITIES, UnknownFieldError, look_up, matching, payload_place
 from kdissect.query.fields.named import ApiName, Choice, ErrorName
-from kdissect.query.fields.record_sources import RecordSource
 from kdissect.query.fields.row_fields import batch_parts, row_fields
 from kdissect.query.fields.schema_fields import SIDES, BodyField, all_body_fields
 from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.points_in_time import TIME_MS, TIME_NS
 from kdissect.query.values.units import Duration, Size
-from kdissect.query.values.value_kinds import FLAG, NUMBER, REAL, STRUCTURE, ValueKind
+from kdissect.query.values.value_kinds import FLAG, HEX, NUMBER, REAL, STRUCTURE, ValueKind
 from kdissect.schema.types import Array, Primitive
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
@@ -95,7 +94,7 @@ def printed_field(name: str, known: Collection[str], behind: Behind) -> PrintedF
     path = tuple(rest.split("."))
     if side in SIDES and rest and (path[0] == _BODY or _is_in_bodies(side, path)):
         return PrintedField(name, (side, *(path if path[0] == _BODY else (_BODY, *path))))
-    if isinstance(look_up(name), RecordSource):
+    if look_up(name).is_of_records:
         raise UnknownFieldError(f"{name!r} is a field of records: kdissect records prints it", "")
     raise UnknownFieldError(f"{name!r} is a pattern: a column has one name", "")
 
@@ -218,6 +217,8 @@ def _getter(name: str, binding: Binding) -> Callable[[Exchange], Any]:
 def _shown(source: Source) -> Callable[[Any], Any]:
     (kind,) = source.kinds if len(source.kinds) == 1 else (ValueKind(),)
     if isinstance(kind, (Choice, ErrorName, ApiName)):
+        return kind.text
+    if kind is HEX:
         return kind.text
     if kind is TIME_NS:
         return rfc3339

@@ -12,12 +12,12 @@ from kdissect.engine.records.record_fields import SCHEMA_FIELDS
 from kdissect.model.record_batch import Record
 from kdissect.query.binding import Binding
 from kdissect.query.fields.decoded_values import DECODED, values_at
-from kdissect.query.fields.field_sources import Cost, Many, Source
+from kdissect.query.fields.field_sources import RECORD_PARTS, Cost, Many, Source
 from kdissect.query.syntax.filter_tokens import unescape
 from kdissect.query.values.value_kinds import NUMBER, REAL, TEXT, ValueKind
 from kdissect.session.exchange import Exchange
 
-_KEY, _VALUE, _HEADER = "key", "value", "header"
+_KEY, _VALUE, _HEADER = RECORD_PARTS
 _LONGEST_NUMBER = 40  # characters of a text that is compared as a number
 _STEP = re.compile(r"""\.([^.\[\]"']+)|\[(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')\]""", re.DOTALL)
 _PARTS = re.compile(r"([A-Za-z_]+)((?:[.\[].*)?)", re.DOTALL)
@@ -41,6 +41,8 @@ class RecordSource(Source):
 
     `values` are those for each kind.
     """
+
+    is_of_records = True
 
     def __init__(self, name: str, kinds: Sequence[ValueKind], values: Sequence[_Values]) -> None:
         super().__init__(name, kinds, True, Cost.WHOLE_BODY)
@@ -91,7 +93,7 @@ def record_source(name: str) -> RecordSource | None:
     if not steps:
         return RecordSource(name, (TEXT,), (lambda _, __, record: (_content(record, is_key),),))
     return _of_decoded(
-        name, lambda binding, topic, record: binding.context.values.decoded(topic, record, is_key), steps
+        name, lambda binding, topic, record: binding.values.decoded(topic, record, is_key), steps
     )
 
 
@@ -104,7 +106,7 @@ def _of_schema(field: RowField) -> RecordSource:
     part, _, fact = field.name.partition("_")
 
     def values(binding: Binding, topic: str | None, record: Record) -> tuple[Any, ...]:
-        return (getattr(binding.context.values.facts(topic, record, part == _KEY), fact),)
+        return (getattr(binding.values.facts(topic, record, part == _KEY), fact),)
 
     return RecordSource(field.name, (NUMBER if field.type == "int64" else TEXT,), (values,))
 
@@ -158,7 +160,7 @@ def _text(content: bytes | str | None) -> str | None:
 def _path(name: str) -> _Path | None:
     """Return the steps of `root.name["name"]`; None for what is none, or of another root."""
     found = _PARTS.fullmatch(name)
-    if found is None or found[1] not in (_KEY, _VALUE, _HEADER):
+    if found is None or found[1] not in RECORD_PARTS:
         return None
     steps: list[str] = []
     at = 0

@@ -19,7 +19,7 @@ from kdissect.query.fields.named import API, ERROR, Choice, members
 from kdissect.query.values.addresses import ADDRESS
 from kdissect.query.values.points_in_time import TIME_MS, TIME_NS
 from kdissect.query.values.units import LATENCY, NANOSECONDS, SIZE
-from kdissect.query.values.value_kinds import FLAG, NUMBER, STRUCTURE, TEXT, ValueKind
+from kdissect.query.values.value_kinds import FLAG, HEX, NUMBER, STRUCTURE, TEXT, ValueKind
 from kdissect.session.exchange import ExchangeKind, State
 
 NUMBER_FIELD = "number"
@@ -153,6 +153,11 @@ _DOCS = {
         for role in ("client", "broker")
         for name, what in values.PROCESS_PARTS.items()
     },
+    **{
+        f"{side}.hex": f"bytes of the {side} on the wire with the 4-byte size prefix, as far as they were "
+        "captured. Secrets are blanked. Null for a request log"
+        for side in ("request", "response")
+    },
     "time": "time of the request's first byte, of the response's if there is no request",
     "client.ip": "address of the client",
     "client.port": "port of the client",
@@ -262,6 +267,7 @@ def _frames(side: str) -> Sequence[tuple[RowSource, str]]:
             SIZE,
             lambda frame: len(frame.data) + 4 if frame.is_cut and frame.logged is None else None,
         ),
+        (RowSource(f"{side}.hex", HEX, values.frame_bytes(side), cost=Cost.WHOLE_BODY), ""),
         (RowSource(f"{side}.body", STRUCTURE, values.whole(side, 0), cost=Cost.WHOLE_BODY), ""),
         (RowSource(f"{side}.error", TEXT, values.whole(side, 1), cost=Cost.WHOLE_BODY), ""),
     )

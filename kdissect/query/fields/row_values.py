@@ -69,6 +69,18 @@ def whole(side: str, part: int) -> Callable[[Binding], Get]:
     return plain(lambda e: body_of(e, side, show_secrets=False)[part])
 
 
+def frame_bytes(side: str) -> Callable[[Binding], Get]:
+    """Return a getter of one side's bytes on the wire, without secrets unless they are wanted."""
+
+    def make(binding: Binding) -> Get:
+        from kdissect.engine.secrets.shown_bytes import shown_frame  # start-up: few ask for bytes
+
+        show_secrets = binding.context.show_secrets
+        return lambda e: shown_frame(e, side, show_secrets)
+
+    return make
+
+
 def number(binding: Binding) -> Get:
     """Return a getter of the tested exchange's number (`Predicate.needs_all`)."""
     return lambda _: binding.number

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from kdissect.query.syntax.nodes import Literal
 from kdissect.query.values.patterns import searcher
-from kdissect.query.values.value_kinds import NUMBER, Bytes, Flag, Structure, Test, ValueKind
+from kdissect.query.values.value_kinds import NUMBER, Flag, Structure, Test, ValueKind
 
 STRUCT = "is a struct, it has no value to compare"
 
@@ -28,6 +29,10 @@ class Operator(ABC):
     def refuses(self, kind: ValueKind) -> str:
         """Return why the operator cannot be used on a kind of field, or an empty text if it can."""
         return STRUCT if isinstance(kind, Structure) else ""
+
+    def value(self, kind: ValueKind, literal: Literal) -> Any:
+        """Return the value of a literal. Raises ValueError."""
+        return kind.parse(literal)
 
     @property
     def symbol(self) -> str:
@@ -154,6 +159,10 @@ class _Textual(Operator):
         """Accept only kinds whose values are texts, or have names."""
         return "" if kind.textual else super().refuses(kind) or "is no text"
 
+    def value(self, kind: ValueKind, literal: Literal) -> Any:
+        """Return the text."""
+        return literal.text
+
 
 class Matches(_Textual):
     """Operator `~`."""
@@ -195,14 +204,14 @@ class Contains(_Textual):
     help = "has the text somewhere"
     example = "client_id contains consumer"
 
+    def value(self, kind: ValueKind, literal: Literal) -> Any:
+        """Return the text, or the bytes."""
+        return kind.piece(literal)
+
     def test(self, kind: ValueKind, values: Sequence[Any]) -> Test:
         """Return the search in the value's text or bytes."""
-        (needle,) = values
-        if isinstance(kind, Bytes):
-            wanted = needle.encode("utf-8", "surrogatepass")
-            return lambda raw: wanted in raw
-        text = kind.text
-        return lambda raw: needle in text(raw)
+        (piece,) = values
+        return kind.contains(piece)
 
 
 class In(Operator):

@@ -14,6 +14,7 @@ from kdissect.decoders.as_json.jsonable import uuid_text
 from kdissect.query.syntax.nodes import Literal
 
 Test = Callable[[Any], bool]
+_NO_HEX = "is no hex: two digits for each byte"
 MAX_DIGITS = 40  # of a number: 2^64 has 20; Python refuses to read more than 4300 at once
 
 
@@ -35,6 +36,15 @@ class ValueKind:
     def parse(self, literal: Literal) -> Any:
         """Return the value of a literal."""
         raise ValueError(f"{self.name} cannot be compared")
+
+    def piece(self, literal: Literal) -> Any:
+        """Return what `contains` looks for."""
+        return literal.text
+
+    def contains(self, piece: Any) -> Test:
+        """Return a test for a piece of the value."""
+        text = self.text
+        return lambda raw: piece in text(raw)
 
     def bind(self, value: Any, start_ns: Callable[[], int]) -> Any:
         """Return the value once the capture's first packet is known."""
@@ -139,11 +149,47 @@ class Bytes(ValueKind):
         try:
             return bytes.fromhex(literal.text[2:])
         except ValueError:
-            raise ValueError(f"{literal.text!r} is no hex: two digits for each byte") from None
+            raise ValueError(f"{literal.text!r} {_NO_HEX}") from None
+
+    def piece(self, literal: Literal) -> bytes:
+        """Return the text as UTF-8."""
+        return literal.text.encode("utf-8", "surrogatepass")
+
+    def contains(self, piece: bytes) -> Test:
+        """Return a test for these bytes."""
+        return lambda raw: piece in raw
 
     def text(self, raw: bytes) -> str:
         """Return UTF-8; what is none as `\\xNN`."""
         return bytes(raw).decode("utf-8", "backslashreplace")
+
+
+class Hex(ValueKind):
+    """Bytes that are written as hex digits."""
+
+    name = "hex"
+    doc = "bytes as hex digits: 0012cafe or 0x0012cafe, in quotes also with spaces between bytes"
+    example = "0012cafe"
+    textual = True
+
+    def parse(self, literal: Literal) -> bytes:
+        """Bytes."""
+        try:
+            return bytes.fromhex(literal.text.lower().removeprefix("0x"))
+        except ValueError:
+            raise ValueError(f"{literal.text!r} {_NO_HEX}") from None
+
+    def piece(self, literal: Literal) -> bytes:
+        """Bytes."""
+        return self.parse(literal)
+
+    def contains(self, piece: bytes) -> Test:
+        """Return a test for these bytes."""
+        return lambda raw: piece in raw
+
+    def text(self, raw: bytes) -> str:
+        """Return the digits in lower case."""
+        return raw.hex()
 
 
 class Uuid(ValueKind):
@@ -191,5 +237,5 @@ def whole(text: str) -> int | None:
             return None
 
 
-NUMBER, REAL, FLAG, TEXT, BYTES, UUID = Number(), Real(), Flag(), Text(), Bytes(), Uuid()
+NUMBER, REAL, FLAG, TEXT, BYTES, HEX, UUID = Number(), Real(), Flag(), Text(), Bytes(), Hex(), Uuid()
 STRUCTURE = Structure()

@@ -5,7 +5,6 @@ from typing import Any
 
 from kdissect.report.cells import Cell, TableColumn, cell, number_column
 from kdissect.report.printable import printable
-from kdissect.serdes.schema_ids import GUESS
 
 Row = dict[str, Any]
 
@@ -65,6 +64,8 @@ def _schema(row: Row) -> Cell:
     found = row.get("value_schema_id") or row.get("value_schema_guid")
     if found is None:
         return Cell("")
+    from kdissect.serdes.schema_ids import GUESS  # start-up: few values have ids
+
     return Cell(f"{found}?" if row["value_wire_format"].startswith(GUESS) else str(found), "dim")
 
 

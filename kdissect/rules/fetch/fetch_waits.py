@@ -1,8 +1,9 @@
 """Rules: how long a fetch waits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kdissect.decoders.generated.values import sent
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
 from kdissect.rules.guards import All, Empty, InRequest, LaterThan, LessThanAsked, Not, Other, SoonerThanHalf
@@ -41,7 +42,7 @@ class LateFetch(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield the latency against the request's wait, without a throttle."""
         asked, latency = body.other(), body.exchange.latency_ns
-        if asked is None or latency is None or getattr(body.value, "throttle_time_ms", None):
+        if asked is None or latency is None or sent(body.value, "throttle_time_ms"):
             return
         if latency > asked.max_wait_ms * 1_000_000 + _SLACK_NS:
             yield Violation(
@@ -89,26 +90,29 @@ class EarlyFetch(BodyRule):
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield bytes and latency of a full, sessionless fetch."""
+        # Hot where a broker does not wait: once for each poll.
         asked, latency = body.other(), body.exchange.latency_ns
-        if asked is None or latency is None or not asked.topics or getattr(asked, "session_id", None):
+        if asked is None or latency is None or not asked.topics or sent(asked, "session_id"):
             return
-        if body.exchange.response_summary().errors or getattr(body.value, "throttle_time_ms", None):
+        # 0 or less: the clock is too coarse, or was set back
+        if not 0 < latency < asked.max_wait_ms * 500_000 or sent(body.value, "throttle_time_ms"):
             return
-        partitions = [p for topic in body.value.responses for p in topic.partitions]
-        if not partitions and body.version < _HAS_ERROR_CODE:
+        held = _held(body.value.responses)
+        if held is None or held >= asked.min_bytes or body.exchange.response_summary().errors:
+            return
+        if body.version < _HAS_ERROR_CODE and not any(topic.partitions for topic in body.value.responses):
             return  # these versions report an error of the whole request in this form
-        if any(_has_reason(partition) for partition in partitions):
-            return
-        held = sum(len(partition.records or b"") for partition in partitions)
-        half = asked.max_wait_ms * 500_000
-        if (
-            held < asked.min_bytes and 0 < latency < half
-        ):  # 0 or less: the clock is too coarse, or was set back
-            seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
-            yield Violation(
-                f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE
-            )
+        seen = f"{plural(held, 'byte')} after {latency / 1e6:.1f} ms"
+        yield Violation(f"{plural(asked.min_bytes, 'byte')} or {asked.max_wait_ms} ms", seen, side=RESPONSE)
 
 
-def _has_reason(partition: Any) -> bool:
-    return getattr(partition, "preferred_read_replica", -1) >= 0 or hasattr(partition, "diverging_epoch")
+def _held(topics: Sequence[Any]) -> int | None:
+    """Return the bytes of all partitions. None: one of them is a reason to answer at once."""
+    held = 0
+    for topic in topics:
+        for partition in topic.partitions:
+            is_moved = sent(partition, "preferred_read_replica", -1) >= 0
+            if is_moved or sent(partition, "diverging_epoch") is not None:
+                return None
+            held += len(partition.records or b"")
+    return held

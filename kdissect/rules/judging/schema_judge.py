@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdissect.engine.records.value_faults import ValueFaults
-from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.finding import Finding, Location, Who
 from kdissect.rules.finding_evidence import Labels, party_of
 from kdissect.rules.findings import FindingLog
@@ -13,21 +12,18 @@ from kdissect.rules.kinds import SchemaRule, ValueViolation
 from kdissect.rules.rule import REQUEST, RESPONSE, Rule
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.schema.protocol_messages import api_name
-from kdissect.serdes.schemas import Schemas
 from kdissect.session.exchange import Exchange
 
 
 class SchemaJudge:
     """Applies the rules about schemas among `rules`."""
 
-    def __init__(self, rules: Sequence[Rule], schemas: Schemas) -> None:
+    def __init__(self, rules: Sequence[Rule], values: ValueFaults) -> None:
         self._rules = [rule for rule in rules if isinstance(rule, SchemaRule)]
-        self._names = TopicNames()
-        self._values = ValueFaults(schemas, self._names.of_records, self._names.name)
+        self._values = values
 
     def add(self, exchange: Exchange, coverage: Coverage) -> None:
         """Read the records of an exchange, and count what the rules look at."""
-        self._names.pass_by(exchange)
         before = self._values.count
         self._values.add(exchange)
         read = self._values.count - before

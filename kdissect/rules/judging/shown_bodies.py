@@ -8,7 +8,7 @@ from kdissect.decoders.body_schemas import known_body
 from kdissect.rules.finding_evidence import has_no_error
 from kdissect.rules.judging.body_guards import EVERY, BodyGuards
 from kdissect.rules.kinds import BodyRule, NodeRule
-from kdissect.rules.rule import REQUEST, RESPONSE
+from kdissect.rules.rule import REQUEST, RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import API_VERSIONS
 from kdissect.schema.protocol_messages import api_name
@@ -16,6 +16,7 @@ from kdissect.session.exchange import Exchange
 
 NodeRules = dict[str, list[NodeRule]]
 """Rules by the sort of pieces they look at."""
+BodyFault = tuple[BodyRule, Violation]
 _MASKS_KEPT = 256
 _BODIES_KEPT = 1024  # of 1 KB each
 
@@ -62,12 +63,16 @@ class ShownBodies:
             pieces |= bits & ~self.silent
         return bodies & ~pieces
 
-    def finds(self, body: Body, marks: int) -> bool:
-        """Return whether the judge must look closely at a body with these marks, all `checkable`."""
+    def faults(self, body: Body, marks: int) -> list[BodyFault] | None:
+        """Return the faults of a body with these marks, all `checkable`. None: the judge must look closely at
+        it, for a rule or because the coverage counts what a rule passes over.
+        """
+        found: list[BodyFault] = []
         for rule in self.shown(marks)[0] if marks else self.open_rules:
-            if (rule.refusable and not has_no_error(body)) or rule.finds(body):
-                return True
-        return False
+            if rule.needs_judge(body) or (rule.refusable and not has_no_error(body)):
+                return None
+            found += [(rule, fault) for fault in rule.check(body)]
+        return found
 
     def shown(self, marks: int) -> tuple[tuple[BodyRule, ...], NodeRules]:
         """Return the rules for a body with these marks, in the order of the registry."""
@@ -125,34 +130,34 @@ class ShownExchange:
         """Return the state without the bodies, which another process judges once more."""
         return self.__dict__ | {"_without_finding": set()}
 
-    def finds(self, exchange: Exchange, marks: int = 0) -> bool:
-        """Return whether the judge must look closely at the bodies of an exchange, which fit, with these
-        marks, all `checkable`.
+    def faults(self, exchange: Exchange, marks: int = 0) -> list[BodyFault] | None:
+        """Return the faults of the bodies of an exchange, which fit, with these marks, all `checkable`. None:
+        the judge must look closely at them.
         """
-        if marks or self.is_guarded:
-            return bool(marks) and self._finds(exchange, marks)
+        if self.is_guarded and not marks:
+            return []
         request, response = exchange.request, exchange.response
-        if not self._is_same_for_all or request is None or response is None:
-            return self._finds(exchange, marks)
+        if marks or not self._is_same_for_all or request is None or response is None:
+            return self._faults(exchange, marks)
         bodies = (
             request.data[exchange.request_body_offset :],
             response.data[exchange.response_body_offset :],
         )
         if bodies in self._without_finding:
-            return False
-        if self._finds(exchange, marks):
-            return True
-        if len(self._without_finding) >= _BODIES_KEPT:
-            self._without_finding.clear()
-        self._without_finding.add(bodies)
-        return False
+            return []
+        found = self._faults(exchange, marks)
+        if found == []:
+            if len(self._without_finding) >= _BODIES_KEPT:
+                self._without_finding.clear()
+            self._without_finding.add(bodies)
+        return found
 
-    def _finds(self, exchange: Exchange, marks: int) -> bool:
+    def _faults(self, exchange: Exchange, marks: int) -> list[BodyFault] | None:
         asked, answered = exchange.bodies()
         assert asked is not None
         request = Body(exchange, REQUEST, asked)
-        if self.sides[0].finds(request, marks):
-            return True
-        return answered is not None and self.sides[1].finds(
-            Body(exchange, RESPONSE, answered, request), marks
-        )
+        found = self.sides[0].faults(request, marks)
+        if found is None or answered is None:
+            return found
+        others = self.sides[1].faults(Body(exchange, RESPONSE, answered, request), marks)
+        return None if others is None else found + others

@@ -7,7 +7,7 @@ are for `Judge.add`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
 from kdissect.model.native import native
+from kdissect.rules.finding_evidence import Occurrence
 from kdissect.rules.guards import Guard, Other
 from kdissect.rules.judging.batch_judge import (
     LOG_TOPICS,
@@ -39,6 +40,7 @@ from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.repeated_offers import RepeatedOffers
 from kdissect.rules.judging.rule_index import Subjects
+from kdissect.rules.judging.shown_bodies import BodyFault
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
@@ -104,6 +106,8 @@ class UnmarkedRows:
         recent: RecentExchanges[ConnectionView],
         offers: RepeatedOffers,
         passes: Callable[[list[Fact], Exchange], bool],
+        repeats: Callable[[Exchange, ConnectionView, Sequence[BodyFault]], list[Occurrence] | None],
+        count: Callable[[Iterable[Occurrence]], None],
     ) -> None:
         self._views = views
         self._subjects = subjects
@@ -112,6 +116,7 @@ class UnmarkedRows:
         self._coverage = coverage
         self._recent = recent
         self._passes = passes
+        self._repeats, self._count = repeats, count
         self._offers = offers
         self._again = ToldAgain()
         self._heartbeats = RepeatedHeartbeats(history.modern_groups)
@@ -249,27 +254,31 @@ class UnmarkedRows:
         """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
         to the rules about batches, if it `has_marked` ones, and to the machines that watch its API.
 
-        Return the number of its batches, if it has no findings and no facts for rules; None if it must be
-        added.
+        Return the number of its batches, if its findings only increase counts, and it has no facts for rules;
+        None if it must be added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
         request, response, batches = exchange.request, exchange.response, 0
         if asked is None or request is None or (answered is None and response is not None):
             return None
+        repeated: list[Occurrence] | None = []
         if marks or is_shown:
             api_key, version = exchange.api_key or 0, asked.version
-            if self._subjects.shown_of((api_key, version, version)).finds(exchange, marks):
-                return None
+            faults = self._subjects.shown_of((api_key, version, version)).faults(exchange, marks)
+            if faults:
+                repeated = self._repeats(exchange, self._views[exchange.connection.id], faults)
             found = self._batches_in(exchange, asked.value)
-            if found is None:
+            if faults is None or repeated is None or found is None:
                 return None
             batches = found
         if has_marked and self._batches.finds(exchange):
             return None
         if not self._history.take_row(exchange, self._passes):
             return None
-        if exchange.api_key in _HEARTBEATS:
+        if repeated:
+            self._count(repeated)
+        elif exchange.api_key in _HEARTBEATS:
             self._heartbeats.note(exchange)
         elif response is not None:
             self._again.note(exchange)

@@ -155,14 +155,17 @@ class ValueWithoutSchema(_ConflictRule):
 
 
 class IncompatibleChange(_ConflictRule):
-    """Schemas that follow each other in a topic should be compatible.
+    """A reader with a version of a schema should read what was written with the version before.
 
-    A reader with one of the two schemas cannot read a value of the other: Avro's schema resolution fails, or
-    the value does not fit the other JSON Schema. kdissect tries the first value of each schema.
+    This is the compatibility BACKWARD, the default of Confluent's registry. The capture has a value of the
+    version before, and a reader with the later version cannot read it: Avro's schema resolution fails,
+    Protobuf's parser refuses the bytes, or the value does not fit the JSON Schema. kdissect tries the first
+    value of each version. Readers with the version before need not read later values.
 
     Example: version 2 has a field without a default, and its readers cannot read values of version 1.
 
-    What to do: give a new field a default, and set the compatibility of the subject in the registry.
+    What to do: give a new field a default, and set the compatibility of the subject in the registry. A
+    subject with the compatibility FORWARD allows such a change.
     """
 
     code = "SCH005"

@@ -94,7 +94,7 @@ class BrokerVersionFromClient(BodyRule):
         if used & _CLIENT_ONLY:
             yield body.violation("transactions", "v3 or lower from a client", f"v{body.version}")
 
-    def finds(self, body: Body) -> bool:
+    def needs_judge(self, body: Body) -> bool:
         """Return True: the rule reads the requests of the connection, which rows do not have."""
         return True
 

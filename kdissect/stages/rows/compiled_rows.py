@@ -106,7 +106,7 @@ def _fields_of(exchange: Exchange) -> tuple[Any, ...] | None:
     request, response, state = exchange.request, exchange.response, exchange.state
     if (
         request is None or request.anomalies or exchange.anomalies or exchange.close
-        or exchange.kind is not _KAFKA or len(request.data) != request.size or request.logged is not None
+        or exchange.kind is not _KAFKA or len(request.data) != request.size or request.is_logged
     ):  # fmt: skip
         return None
     answered = None

@@ -126,8 +126,7 @@ class TableRows:
         columns = self._records
         if columns is None:
             return False
-        columns.add(records, head)
-        if columns.rows("records") >= COLUMN_ROWS or columns.bytes >= BATCH_BYTES:
+        if columns.add(records, head):
             self._flush("records")
         return True
 

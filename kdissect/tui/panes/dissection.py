@@ -292,7 +292,7 @@ def open_lines(items: list[Item]) -> Iterator[Item]:
 
 
 def _about(frame: Frame) -> str:
-    if frame.logged is not None:
+    if frame.is_logged:
         return f"{span_text(frame.first_ref, frame.last_ref)}, {rfc3339(frame.time_ns)[11:29]}"
     first, last = ref_number(frame.first_ref), ref_number(frame.last_ref)
     packets = f"packet {first}" if first == last else f"packets {first} to {last}"

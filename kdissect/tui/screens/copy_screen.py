@@ -20,9 +20,7 @@ from kdissect.engine.exchange_rows import TopicsOf
 from kdissect.engine.listed_rows import ListedRows
 from kdissect.engine.records.nested_records import nest_batches
 from kdissect.engine.records.record_rows import TopicNames
-from kdissect.engine.secrets.patches import patched
-from kdissect.engine.secrets.secret_bytes import secret_patches
-from kdissect.model.frame import Frame
+from kdissect.engine.secrets.shown_bytes import wire_bytes
 from kdissect.model.wording import plural
 from kdissect.report.printable import terminal_json
 from kdissect.schema.protocol_messages import api_name
@@ -70,9 +68,8 @@ def json_line(exchange: Exchange, number: int, names: Names, show_secrets: bool 
 
 def frame_bytes(exchange: Exchange, side: str, show_secrets: bool = False) -> bytes:
     """Return a frame as on the wire, its size first. Raises NothingToCopyError."""
-    frame = _frame(exchange, side)
-    patches = [] if show_secrets else secret_patches(exchange, side)
-    return frame.size.to_bytes(4) + patched(frame.data, patches, 0, len(frame.data))
+    _check_frame(exchange, side)
+    return wire_bytes(exchange, side, show_secrets)
 
 
 def decode_command(exchange: Exchange, side: str, show_secrets: bool = False) -> str:
@@ -96,13 +93,12 @@ def _with_hex(command: Sequence[str], data: bytes) -> str:
     return "\n".join((f"{line} - <<'HEX'", *rows, "HEX"))
 
 
-def _frame(exchange: Exchange, side: str) -> Frame:
+def _check_frame(exchange: Exchange, side: str) -> None:
     frame = exchange.request if side == "request" else exchange.response
     if frame is None:
         raise NothingToCopyError(f"no {side} was captured")
     if not frame.data:
         raise NothingToCopyError(f"the bytes of the {side} are no longer available")
-    return frame
 
 
 Form = Callable[[bytes], str]

@@ -17,7 +17,7 @@ use crate::bodies::visitor::{Look, Program, What};
 use crate::records::batch::{batches, Batch, ATTRIBUTES_AT};
 
 /// Maximum numbers in a row, and maximum facts of a body.
-const MOST_VALUES: usize = 3;
+const MOST_VALUES: usize = 4;
 const MOST_FACTS: usize = 6;
 /// Maximum rows of a body that is stored for the next reader: 16 KB.
 const MOST_KEPT: usize = 256;
@@ -60,7 +60,7 @@ pub enum Topic<'a> {
     Id(&'a [u8; 16]),
 }
 
-/// A partition in a topic's list. `topic` is an index into the topics.
+/// A partition in a topic's list. `topic` is an index into the topics. A list counts by its length in `values`.
 #[derive(Clone, Default)]
 pub struct Row {
     pub topic: usize,
@@ -308,7 +308,7 @@ impl Body<'_> {
         let named = |topic: &Topic<'_>| Some((topic.object(py)?, Vec::new()));
         let mut found = self.topics.iter().map(named).collect::<Option<Vec<Listed<'py>>>>()?;
         for row in self.rows.iter() {
-            let [one, two, three] = row.values;
+            let [one, two, three, _] = row.values;
             found.get_mut(row.topic)?.1.push((row.partition, one, two, three));
         }
         Some(found)
@@ -511,6 +511,11 @@ impl Look for Reading<'_> {
         match self.want(what) {
             Some(Want::Fact(at)) => {
                 self.found.facts[at] = count.and_then(|count| i64::try_from(count).ok());
+            }
+            Some(Want::Value(at)) => {
+                if let Some(row) = self.found.rows.last_mut() {
+                    row.values[at] = count.and_then(|count| i64::try_from(count).ok()).unwrap_or_default();
+                }
             }
             Some(Want::Rows) => self.found.rows.reserve(count.unwrap_or(0).min(MOST_KEPT)),
             _ => {}

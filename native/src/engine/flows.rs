@@ -1,7 +1,9 @@
 //! Where the segments of a flow go: `kdissect.engine.flows`.
 
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
+use crate::engine::half_open;
 use crate::engine::held::Held;
 use crate::flow::{ByFlow, Flow};
 
@@ -41,6 +43,31 @@ impl HeldFlows {
         let held = slf.try_borrow_mut()?.by_flow.remove(&flow.either_way().0.flow());
         drop(held);
         Ok(())
+    }
+
+    /// The keys of the flows in their Python table, in its order, whose connections may be over at a time, and of those
+    /// that Python must look at: the others had a packet less than `idle_ns` ago, or `linger_ns` if both directions ended.
+    fn may_be_over<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyDict>,
+        time_ns: i64,
+        idle_ns: i64,
+        linger_ns: i64,
+    ) -> Vec<Bound<'py, PyAny>> {
+        let (idle_ns, linger_ns) = (time_ns.saturating_sub(idle_ns), time_ns.saturating_sub(linger_ns));
+        let is_heard = |key: &Bound<'py, PyAny>, flow: &Bound<'py, PyAny>| {
+            if let Ok(half) = flow.cast::<PyBytes>() {
+                return half_open::last_time_ns(half.as_bytes()).is_some_and(|last_ns| last_ns >= idle_ns);
+            }
+            let held = key.cast::<PyBytes>().ok().and_then(|key| self.get(&Flow::of(key.as_bytes())?));
+            let held = held.and_then(|(held, _)| held.bind(py).try_borrow().ok());
+            held.as_ref().and_then(|held| held.lent.as_ref()).is_some_and(|lent| {
+                let since_ns = if lent.is_over() { linger_ns } else { idle_ns };
+                lent.last_time_ns != 0 && lent.last_time_ns >= since_ns // without a packet, Python has its start
+            })
+        };
+        table.iter().filter(|(key, flow)| !is_heard(key, flow)).map(|(key, _)| key).collect()
     }
 
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {

@@ -211,6 +211,11 @@ impl Beginning {
     }
 }
 
+/// The last packet's time of a half-open connection: `kdissect.engine.half_open.time_of`.
+pub fn last_time_ns(half: &[u8]) -> Option<i64> {
+    half.first_chunk().map(|bytes| i64::from_be_bytes(*bytes))
+}
+
 /// Whether an empty segment is the next step of a handshake:
 /// `kdissect.engine.half_open.followed_by`.
 fn follows(packets: &[Packed], direction: usize, segment: &Segment<'_>) -> bool {

@@ -243,7 +243,8 @@ impl Lent {
             }
             framing.apply(py, plan, packet, engine)?;
             mine.stream.time(segment.seq, packet.payload.len(), packet.time_ns);
-            mine.stream.deliver(segment.seq, packet.payload, segment.ip_id, packet.time_ns);
+            let is_captured = self.line.is_none();
+            mine.stream.deliver(segment.seq, packet.payload, segment.ip_id, packet.time_ns, is_captured);
         }
         peer.stream.acks.acknowledge(segment.ack, packet.time_ns, is_bare, start_seq);
         if is_fin {

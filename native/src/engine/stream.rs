@@ -228,11 +228,13 @@ impl Stream {
         self.acks.sent(seq.wrapping_add(size as u32), time_ns);
     }
 
-    /// Go on by a segment.
-    pub fn deliver(&mut self, seq: u32, payload: &[u8], ip_id: i64, time_ns: i64) {
+    /// Go on by a segment, which may be sent again if it was captured.
+    pub fn deliver(&mut self, seq: u32, payload: &[u8], ip_id: i64, time_ns: i64, is_captured: bool) {
         let size = payload.len() as i64;
         let stop = self.offset + size;
-        self.recent.push(Delivered { offset: self.offset, size: payload.len(), ip_id, time_ns }, payload);
+        if is_captured {
+            self.recent.push(Delivered { offset: self.offset, size: payload.len(), ip_id, time_ns }, payload);
+        }
         self.offset = stop;
         self.next_seq = (i64::from(seq) + size) & MASK;
         if stop > self.trim_at {

@@ -9,7 +9,7 @@ use crate::json_out;
 use crate::json_values::Json;
 use crate::wire::Wire;
 
-/// `kdissect.serdes.bounds`, and `avro_sizes.MAX_EMPTY_ITEMS`.
+/// `kdissect.serdes.bounds`, and `avro_walk.MAX_EMPTY_ITEMS`.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 const MAX_DEPTH: usize = 100;
 const MAX_EMPTY_ITEMS: usize = 100_000;

@@ -343,7 +343,7 @@ fn assign(fields: &mut [RecordsField], data: &[u8], response: Option<Option<Body
     };
     let mut bases = HashMap::new();
     for row in answer.rows.iter() {
-        let [error, base, _] = row.values;
+        let [error, base, ..] = row.values;
         if error == 0 && base >= 0 {
             bases.insert((answer.topics.get(row.topic)?.key(), row.partition), base);
         }

@@ -1,9 +1,9 @@
-//! JSON of a line as values. None for text that Python's `json` refuses, or reads in a way of its own.
+//! JSON of a line as values, read by serde_json. Text that it refuses is Python's, whose `json` may read it.
 
 use std::borrow::Cow;
+use std::fmt;
 
-/// Maximum number of values inside values. Python reads deeper ones.
-const MOST_NESTED: usize = 64;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 pub enum Json<'a> {
     Null,
@@ -12,15 +12,14 @@ pub enum Json<'a> {
     Float(f64),
     Text(Cow<'a, str>),
     List(Vec<Json<'a>>),
-    Object(Members<'a>),
+    /// In the order of the text, with all members of one name.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-pub type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
-
 impl<'a> Json<'a> {
-    /// The value that begins a text. The text may continue after it.
+    /// The value that begins a text, which may continue after it. None if Python must read it.
     pub fn first(text: &'a str) -> Option<Json<'a>> {
-        Reader { text, at: 0 }.value(MOST_NESTED)
+        Json::deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
     }
 
     /// The member of an object; None without it.
@@ -46,179 +45,89 @@ impl<'a> Json<'a> {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+impl<'de: 'a, 'a> Deserialize<'de> for Json<'a> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(Values)
+    }
 }
 
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+struct Values;
+
+impl<'de> Visitor<'de> for Values {
+    type Value = Json<'de>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value of JSON")
     }
 
-    fn skip(&mut self) -> Option<u8> {
-        while matches!(self.peek()?, b' ' | b'\t' | b'\n' | b'\r') {
-            self.at += 1;
+    fn visit_unit<E>(self) -> Result<Json<'de>, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json<'de>, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json<'de>, E> {
+        Ok(Json::Int(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Json<'de>, E> {
+        value.try_into().map(Json::Int).map_err(|_| E::custom("a number of Python"))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json<'de>, E> {
+        Ok(Json::Float(value))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Json<'de>, E> {
+        Ok(Json::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
+        Ok(Json::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json<'de>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
         }
-        self.peek()
+        Ok(Json::List(list))
     }
 
-    fn take(&mut self, literal: &str) -> Option<()> {
-        self.text.get(self.at..)?.starts_with(literal).then(|| self.at += literal.len())
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Json<'a>> {
-        let depth = depth.checked_sub(1)?;
-        Some(match self.peek()? {
-            b'"' => Json::Text(self.string()?),
-            b'{' => Json::Object(self.object(depth)?),
-            b'[' => Json::List(self.list(depth)?),
-            b'n' => self.take("null").map(|()| Json::Null)?,
-            b't' => self.take("true").map(|()| Json::Bool(true))?,
-            b'f' => self.take("false").map(|()| Json::Bool(false))?,
-            _ => self.number()?,
-        })
-    }
-
-    fn object(&mut self, depth: usize) -> Option<Members<'a>> {
+    fn visit_map<A: MapAccess<'de>>(self, mut items: A) -> Result<Json<'de>, A::Error> {
         let mut members = Vec::new();
-        self.at += 1;
-        if self.skip()? == b'}' {
-            self.at += 1;
-            return Some(members);
+        while let Some((Name(name), value)) = items.next_entry()? {
+            members.push((name, value));
         }
-        loop {
-            if self.skip()? != b'"' {
-                return None;
-            }
-            let name = self.string()?;
-            if self.skip()? != b':' {
-                return None;
-            }
-            self.at += 1;
-            self.skip()?;
-            members.push((name, self.value(depth)?));
-            let end = self.skip()?;
-            self.at += 1;
-            match end {
-                b',' => {}
-                b'}' => return Some(members),
-                _ => return None,
-            }
-        }
+        Ok(Json::Object(members))
+    }
+}
+
+/// The name of a member, which `Cow` alone would copy.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_str(Names)
+    }
+}
+
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Name<'de>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a name")
     }
 
-    fn list(&mut self, depth: usize) -> Option<Vec<Json<'a>>> {
-        let mut items = Vec::new();
-        self.at += 1;
-        if self.skip()? == b']' {
-            self.at += 1;
-            return Some(items);
-        }
-        loop {
-            self.skip()?;
-            items.push(self.value(depth)?);
-            let end = self.skip()?;
-            self.at += 1;
-            match end {
-                b',' => {}
-                b']' => return Some(items),
-                _ => return None,
-            }
-        }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Borrowed(text)))
     }
 
-    fn number(&mut self) -> Option<Json<'a>> {
-        let start = self.at;
-        let is_part = |byte: u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        while self.peek().is_some_and(is_part) {
-            self.at += 1;
-        }
-        let text = self.text.get(start..self.at)?;
-        let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-        if !digits.first()?.is_ascii_digit() || matches!(digits, [b'0', b'0'..=b'9', ..]) {
-            return None;
-        }
-        if digits.iter().all(u8::is_ascii_digit) {
-            return text.parse().ok().map(Json::Int); // a larger one is Python's
-        }
-        // A point or an exponent without digits is no number in JSON.
-        let is_whole = |part: &[u8]| matches!(part, [b'0'..=b'9', .., b'0'..=b'9'] | [b'0'..=b'9']);
-        let mut parts = digits.split(|byte| matches!(byte, b'.' | b'e' | b'E'));
-        let sign = |part: &[u8]| !matches!(part, [b'+' | b'-', rest @ ..] if is_whole(rest));
-        if parts.any(|part| !is_whole(part) && sign(part)) {
-            return None;
-        }
-        text.parse().ok().filter(|value: &f64| value.is_finite()).map(Json::Float)
-    }
-
-    fn string(&mut self) -> Option<Cow<'a, str>> {
-        self.at += 1;
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(self.at)? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(Cow::Borrowed(self.text.get(start..self.at - 1)?));
-                }
-                b'\\' => return self.escaped(start).map(Cow::Owned),
-                ..0x20 => return None,
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    /// A string whose first escape is here.
-    fn escaped(&mut self, start: usize) -> Option<String> {
-        let mut out = self.text.get(start..self.at)?.to_owned();
-        loop {
-            let from = self.at;
-            while !matches!(self.peek()?, b'"' | b'\\' | ..0x20) {
-                self.at += 1;
-            }
-            out.push_str(self.text.get(from..self.at)?);
-            match self.peek()? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(out);
-                }
-                b'\\' => {
-                    self.at += 1;
-                    let escape = self.peek()?;
-                    self.at += 1;
-                    out.push(match escape {
-                        b'"' | b'\\' | b'/' => char::from(escape),
-                        b'b' => '\u{8}',
-                        b'f' => '\u{c}',
-                        b'n' => '\n',
-                        b'r' => '\r',
-                        b't' => '\t',
-                        b'u' => self.unit()?,
-                        _ => return None,
-                    });
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// The character of `\u` and of its second half. A half alone is Python's.
-    fn unit(&mut self) -> Option<char> {
-        let first = self.four()?;
-        if !matches!(first, 0xD800..=0xDBFF) {
-            return char::from_u32(first);
-        }
-        self.take("\\u")?;
-        let second = self.four()?;
-        matches!(second, 0xDC00..=0xDFFF).then_some(())?;
-        char::from_u32(0x1_0000 + (first - 0xD800) * 0x400 + (second - 0xDC00))
-    }
-
-    fn four(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.at..self.at + 4)?;
-        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
-        self.at += 4;
-        u32::from_str_radix(digits, 16).ok()
+    fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Owned(text.to_owned())))
     }
 }

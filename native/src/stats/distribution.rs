@@ -23,13 +23,21 @@ pub type DistributionRow = (u64, Vec<(i32, u64)>, i128, i64, i64);
 impl Distribution {
     /// Count a value and its bin.
     pub fn add(&mut self, value: i64, bin: Option<i32>) {
+        self.add_times(value, bin, 1);
+    }
+
+    /// Count a value this often.
+    pub fn add_times(&mut self, value: i64, bin: Option<i32>, times: u64) {
+        if times == 0 {
+            return;
+        }
         self.low = if self.count == 0 { value } else { self.low.min(value) };
         self.high = self.high.max(value);
-        self.count += 1;
-        self.sum += i128::from(value);
+        self.count += times;
+        self.sum += i128::from(value) * i128::from(times);
         match bin {
-            None => self.zeros += 1,
-            Some(bin) => self.add_to(bin, 1),
+            None => self.zeros += times,
+            Some(bin) => self.add_to(bin, times),
         }
     }
 
@@ -73,8 +81,12 @@ impl Distribution {
 
     /// The counts, which start again; None without values.
     pub fn take(&mut self) -> Option<DistributionRow> {
-        let Distribution { count, zeros, sum, low, high, first, bins } = std::mem::take(self);
-        let held = (first..).zip(bins).filter(|(_, count)| *count > 0).collect();
-        (count > 0).then_some((zeros, held, sum, low, high))
+        std::mem::take(self).row()
+    }
+
+    /// The counts; None without values.
+    pub fn row(&self) -> Option<DistributionRow> {
+        let held = (self.first..).zip(self.bins.iter().copied()).filter(|(_, count)| *count > 0).collect();
+        (self.count > 0).then_some((self.zeros, held, self.sum, self.low, self.high))
     }
 }

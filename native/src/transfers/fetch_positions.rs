@@ -14,7 +14,7 @@ use crate::engine::exchange_block::ExchangeBlock;
 use crate::records::batch::batches;
 
 /// Number of positions and commits after which they should be taken: some MB.
-const MOST_HELD: usize = 1 << 14;
+const MOST_HELD: usize = 1 << 15;
 
 /// Position of a client in a partition.
 #[derive(Clone, Copy)]
@@ -202,7 +202,7 @@ impl Counts for Learning<'_, '_> {
     ) -> PyResult<u8> {
         if row.request.kind.api_key == PRODUCE {
             return Ok(if row.is_logged() {
-                LEFT
+                COUNTED // a request log does not have the records whose end it would be
             } else {
                 self.positions.produced(who.1, request, response)
             });
@@ -268,7 +268,7 @@ impl FetchPositions {
             counts.place((*named.get(row.topic)?, row.partition), || count.max(1));
         }
         for row in answered.rows.iter() {
-            let [error, base_offset, _] = row.values;
+            let [error, base_offset, ..] = row.values;
             let key = (*answering.get(row.topic)?, row.partition);
             let Some(count) = counts.known(key).and_then(|at| counts.found.get(at)) else { continue };
             if error == 0 && base_offset >= 0 {
@@ -330,7 +330,7 @@ impl FetchPositions {
             (position.behind, position.is_lost) = (None, false);
         }
         for (row, behind) in answered.rows.iter().zip(ends) {
-            let [error, high_watermark, _] = row.values;
+            let [error, high_watermark, ..] = row.values;
             if error != 0 || high_watermark < 0 {
                 continue;
             }

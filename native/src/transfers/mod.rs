@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod connections;
+pub mod delays;
 pub mod fetch_polls;
 pub mod fetch_positions;
 pub mod group_logs;

@@ -199,7 +199,7 @@ impl Sessions {
         let evidence = evidence(connection, row);
         let Some(session) = self.sessions.found.get_mut(place) else { return };
         for of in answer.rows.iter() {
-            let [error, high, start] = of.values;
+            let [error, high, start, _] = of.values;
             let Some(topic) = answer.topics.get(of.topic) else { continue };
             fill(&mut self.key, topic, of.partition);
             let Some(before) = session.offsets.get_mut(self.key.as_slice()) else { continue };
@@ -270,10 +270,10 @@ impl Sessions {
                 session.offsets.insert(self.key.as_slice().into(), offsets);
                 self.known += 1;
             }
-            let [error, high, start] = row.values;
+            let [error, high, start, _] = row.values;
             let Some(before) = session.offsets.get(self.key.as_slice()) else { return Ok(false) };
             if !is_answer {
-                let [_, epoch, _] = row.values;
+                let [_, epoch, ..] = row.values;
                 if before.epoch != if has_epochs { epoch } else { UNKNOWN_EPOCH } {
                     return Ok(false);
                 }

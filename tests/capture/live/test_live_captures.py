@@ -333,8 +333,10 @@ def test_a_file_that_a_full_disk_took_at_once_ends_nothing(tmp_path: Path) -> No
     assert (recording.paths, recording.trouble) == ([str(there)], "")
 
 
-def test_the_capturing_process_goes_first_if_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_capturing_process_goes_first_if_it_may(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[int] = []
+    session = tmp_path / "autogroup"
+    monkeypatch.setattr(capture_child, "_SESSION", str(session))
 
     def refuse(by: int) -> None:
         asked.append(by)
@@ -344,4 +346,10 @@ def test_the_capturing_process_goes_first_if_it_may(monkeypatch: pytest.MonkeyPa
     capture_child._go_first()
     monkeypatch.setattr(os, "nice", asked.append, raising=False)
     capture_child._go_first()
-    assert asked == [-10, -10]
+    assert (asked, session.exists()) == ([-10, -10], False)  # this session is not its own
+    monkeypatch.setattr(os, "getsid", lambda _: os.getpid(), raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    capture_child._go_first()
+    assert session.read_text() == "-10"
+    monkeypatch.setattr(capture_child, "_SESSION", str(tmp_path / "none" / "autogroup"))
+    capture_child._go_first()

@@ -50,6 +50,7 @@ COMMANDS = {
     "changes": ("changes", "--format", "json"),
     "access": ("access", "--format", "json"),
     "offsets": ("offsets", "--format", "json"),
+    "delay": ("delay", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "why": ("why", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),

@@ -67,6 +67,7 @@ OUTPUTS = [
     ("changes", "--format", "json"),
     ("changes",),
     ("offsets", "--format", "json"),
+    ("delay", "--format", "json"),
     ("diff", SOUND, "--format", "json"),
     ("diff", SOUND),
     ("upgrade", "--target", "4.0", "--format", "json"),

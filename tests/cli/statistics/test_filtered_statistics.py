@@ -87,6 +87,7 @@ def everything_of(command: str) -> tuple[object, ...]:
         "changes",
         "access",
         "offsets",
+        "delay",
         "upgrade",
     ],
 )

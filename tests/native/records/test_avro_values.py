@@ -25,7 +25,7 @@ from kdissect.engine.records.record_sets import RecordSet
 from kdissect.model.native import native
 from kdissect.report.printable import inert_json
 from kdissect.serdes.avro import avro_decoder, avro_nodes
-from kdissect.serdes.avro_sizes import MAX_EMPTY_ITEMS
+from kdissect.serdes.avro_walk import MAX_EMPTY_ITEMS
 from kdissect.serdes.bounds import MAX_DEPTH
 from kdissect.serdes.faults import ValueFaultError
 from kdissect.serdes.registered import Registered, SchemaType

@@ -14,7 +14,7 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.cli import main
 from kdissect.model.native import native
-from kdissect.stages.rows import flow_rows, table_rows
+from kdissect.stages.rows import flow_rows, record_columns
 from kdissect.stages.rows.record_columns import RecordColumns
 from tests.pipeline.parquet import of_run
 from tests.support.console import CAPTURES
@@ -86,6 +86,7 @@ def test_batches_of_columns_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         return taken(columns, table)
 
     monkeypatch.setattr(RecordColumns, "take", take)
-    monkeypatch.setattr(table_rows, "COLUMN_ROWS", 5)
+    monkeypatch.setattr(record_columns, "_MAX_ROWS", 5)
+    monkeypatch.setattr(record_columns, "_MAX_STORED", 1)
     assert tables(tmp_path, "many", odd(tmp_path), "--schemas", registry(tmp_path)) == before
     assert len(sizes) > 3

@@ -26,10 +26,10 @@ from kdissect.pipeline.streaming.flow_shuffle.run import Run, from_batches, to_b
 from kdissect.pipeline.streaming.flows.shard import Report, work_through
 from kdissect.pipeline.streaming.micro_batch import Batches, Done
 from kdissect.pipeline.streaming.stream_settings import Settings
-from kdissect.stages.per_flow import OF_CAUSES
+from kdissect.stages.per_flow import OF_CAUSES, OF_PERSONAL
 from tests.pipeline.frames import Frames
 
-ALL = frozenset(TABLES) - OF_CAUSES
+ALL = frozenset(TABLES) - OF_CAUSES - OF_PERSONAL
 
 
 class Memory:

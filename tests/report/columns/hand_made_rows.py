@@ -9,6 +9,7 @@ from kdissect.report.columns import (
     changes,
     comparison,
     connections,
+    delays,
     exchanges,
     groups,
     logins,
@@ -54,6 +55,29 @@ ACLS = changed(
     {"principal": "User:alice", "host": "*", "operation": "Read", "permission": "Allow", "resource": "Topic",
      "name": "orders", "pattern": "literal"},
     {"permission": "Deny", "pattern": "prefixed", "host": "10.0.0.9", "cluster": "c1"},
+)  # fmt: skip
+
+TIMES = {"count": 3, "sum": 9 * MS, "min": MS, "max": 5 * MS, "p50": 3 * MS, "p99": 5 * MS}
+STAGE = {"records": 3, "mean": 3 * MS, "max": 5 * MS}
+DELAYS = changed(
+    {
+        "topic": "orders", "partition": 0, "group": "b\x1b", "client_id": "app", "records": 3,
+        "delay_ns": TIMES, "linger_ns": STAGE, "broker_ns": STAGE, "poll_ns": STAGE, "commit_ns": STAGE,
+        "age_ns": TIMES, "committed_ns": TIMES, "lag": 7, "lag_ns": 90 * 1000 * MS, "again": 1, "aborted": 2,
+        "unmatched": 3,
+    },
+    {"group": None, "client_id": None, "cluster": "c1", "lag": None, "lag_ns": None},
+    {"delay_ns": None, "linger_ns": None, "broker_ns": None, "poll_ns": None, "commit_ns": None},
+    {"age_ns": None, "committed_ns": None, "lag": 0, "lag_ns": 0, "again": 0, "aborted": 0, "unmatched": 0},
+)  # fmt: skip
+CLOCKS = changed(
+    {
+        "principal": None, "client_id": "app", "software": "librdkafka", "address": "10.0.0.1", "records": 9,
+        "without_time": 1, "too_old": 2, "after_produce": 3, "ahead_least_ns": 40 * MS,
+        "behind_most_ns": 5 * MS,
+    },
+    {"client_id": None, "software": None, "cluster": "c1", "behind_most_ns": None},
+    {"without_time": 0, "too_old": 0, "after_produce": 0, "ahead_least_ns": 0},
 )  # fmt: skip
 
 EXCHANGE: Row = {
@@ -366,6 +390,8 @@ TABLES: dict[str, Callable[[], Table]] = {
     "lacking": lambda: Table(
         access.lacking_columns(), [row | {"why": "no ACL allows it"} for row in ACCESSES]
     ),
+    "delays": lambda: Table(delays.delay_columns(("topic", "partition", "group", "client_id")), DELAYS),
+    "clocks": lambda: Table(delays.clock_columns(), CLOCKS),
     "acls": lambda: Table(access.acl_columns(), ACLS),
     "logins": lambda: Table(logins.who_columns(), WHO),
     "failed logins": lambda: Table(logins.failed_columns(), logins.failed_rows({"logins": LOGINS})),

@@ -6,6 +6,7 @@ from typing import Any
 
 import administration
 import steady
+import timed
 from confluent_kafka import (
     AcknowledgeType,
     Consumer,
@@ -283,6 +284,17 @@ def admin(bootstrap: str, options: Options) -> None:
     administration.run(common(bootstrap, options), options)
 
 
+def timed_write(bootstrap: str, options: Options) -> None:
+    """Write records and print when."""
+    timed.write(common(bootstrap, options), options)
+
+
+def timed_read(bootstrap: str, options: Options) -> None:
+    """Read records and print when."""
+    timed.read(_reading(bootstrap, options), options)
+
+
 if __name__ == "__main__":
     actions = (produce, consume, group, share, transactions, stepwise, follows, admin, attempt)
-    main({function.__name__: function for function in actions} | endless(steady.ACTIONS, common))
+    known = {function.__name__: function for function in (*actions, timed_write, timed_read)}
+    main(known | endless(steady.ACTIONS, common))

@@ -1,0 +1,212 @@
+"""The fields inside of a text: CSV with names, forms, XML, key=value, labelled lines, vCards, and JSON."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
+from kdissect.personal.leaf import Leaf
+from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
+from kdissect.personal.telling_names import of_name
+
+_CODE = "%[0-9A-Fa-f]{2}"
+_KEY = rf"(?:[^\W\d]|{_CODE})(?:[\w.-]|{_CODE}|\[\w{{0,40}}\]){{0,120}}"
+# An element of XML; an item of a list of fields in brackets, as `toString` of classes prints it; a name, an
+# equals sign and a value, in quotes or without; and a line of a label and a value.
+_FIELD = re.compile(
+    r"<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
+    rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
+    r"(?=, ?[\w.]{1,60}=|[)\]}])"
+    rf"|(?:(?<=[\s&?;,{{(\[|])|^)(?P<key>{_KEY})=(?!\w{{0,60}}[({{\[]\w+=)"
+    r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
+    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}[\"']?(?P<line>[^\n]{2,200}?)"
+    r"[\"']?\r?$",
+    re.MULTILINE,
+)
+_TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
+# Names of a line of CSV: at least two, none of which is a value.
+_COLUMN = re.compile(r"\ufeff?\"?[^\W\d][\w .()/-]{0,60}\"?")
+_SEPARATORS = ",;\t|"
+_CELLS = {
+    one: re.compile(
+        rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^{re.escape(one)}"\r\n]*))'
+        rf"(?P<end>{re.escape(one)}|\r?\n|\Z)"
+    )
+    for one in _SEPARATORS
+}
+_VCARD = "BEGIN:VCARD"
+_PROPERTY = re.compile(
+    r"^(?P<property>FN|N|BDAY|ADR)(?:;[^:\n]{0,80})?:(?P<value>[^\n]{2,200}?)\r?$", re.MULTILINE
+)
+# RFC 6350, section 6: family and given names, and street, are parts between semicolons.
+_PROPERTIES = {
+    "FN": ("full name",),
+    "BDAY": ("birthday",),
+    "N": ("family name", "given name"),
+    "ADR": ("", "", "street"),
+}
+# Numbers of holders: of a form, of a list in brackets, of lines, and of the first element or row.
+_FORM, _LIST, _LINES, _FIRST = 1, 2, 3, 4
+
+
+def text_leaves(text: str, name: str) -> list[Leaf]:
+    """Return a text as a leaf, and the fields inside of it."""
+    leaves = [Leaf("$", name, text, start=0, end=len(text))]
+    for leaf in _cells(text) or _card(text) or _embedded(text) or _fields(text):
+        leaves.append(leaf)
+        if len(leaves) >= MAX_LEAVES:
+            break
+    return leaves
+
+
+def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span in a text with percent codes for characters of the text that it stands for."""
+    ends = [0]
+    pending, at = b"", 0
+    for found in _PERCENT.finditer(raw):
+        at = found.end()
+        if found[1] is None:
+            ends.append(at)
+            continue
+        pending += bytes.fromhex(found[1])
+        try:
+            pending.decode()
+        except UnicodeDecodeError:
+            continue
+        pending = b""
+        ends.append(at)
+    return (ends[start], ends[end]) if end < len(ends) else (0, len(raw))
+
+
+def _fields(text: str) -> Iterator[Leaf]:
+    elements = _Elements(text) if "<" in text else None
+    for found in _FIELD.finditer(text):
+        group = found.lastgroup or ""
+        start, end = found.span(group)
+        raw, name = found[group], found["element"] or found["item"] or found["key"] or found["label"]
+        name, written = unquote(name), raw
+        holder, holder_name = 0, ""
+        if group == "line":
+            tags = of_name(name).tags
+            if (
+                not tags or "password" in tags
+            ):  # a sentence, or a level of a log. Passwords have their own form
+                continue
+            holder = _LINES
+        elif group == "free":
+            holder = _LIST
+        elif elements is not None and elements.has(found.start()):
+            holder, holder_name = elements.around(found.start())
+        elif group == "bare" and "&" in (text[found.start() - 1 : found.start()], text[end : end + 1]):
+            holder = _FORM
+            written = written if "@" in raw else raw.replace("+", " ")
+        if group == "bare" and "%" in raw:
+            written = unquote(written)
+        path = f"$.{shown_step(name)}"[:MAX_PATH]
+        name = full_name(name.rpartition(":")[2], holder_name)
+        is_alone = holder != 0 or written != raw
+        yield Leaf(
+            path, name, written, False, holder, holder_name, start, end, is_part=True, is_alone=is_alone
+        )
+
+
+class _Elements:
+    """The elements of XML around each offset of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = []
+        self._around: list[tuple[int, str]] = []
+        stack: list[tuple[int, str]] = []
+        for number, found in enumerate(_TAG.finditer(text), _FIRST):
+            if found["slash"]:
+                if stack:
+                    stack.pop()
+            elif len(stack) < MAX_DEPTH:
+                stack.append((number, found["tag"].rpartition(":")[2]))
+            self._add(found.start(), stack)
+            if found["empty"] and stack:
+                stack.pop()
+                self._add(found.end() - 1, stack)
+
+    def _add(self, start: int, stack: list[tuple[int, str]]) -> None:
+        self._starts.append(start)
+        self._around.append(stack[-1] if stack else (0, ""))
+
+    def has(self, start: int) -> bool:
+        """Return whether an offset is inside of an element or its tag."""
+        return self.around(start)[0] != 0
+
+    def around(self, start: int) -> tuple[int, str]:
+        """Return number and name of the element around an offset; 0 if there is none."""
+        at = bisect_left(self._starts, start) - 1
+        return self._around[at] if at >= 0 else (0, "")
+
+
+def _cells(text: str) -> list[Leaf]:
+    """Return the cells of CSV whose first line names the columns, at least one of them tellingly."""
+    head, newline, _ = text.partition("\n")
+    if not newline:
+        return []
+    for separator in _SEPARATORS:
+        names = [name.strip() for name in head.rstrip("\r").split(separator)]
+        if len(names) > 1 and all(map(_COLUMN.fullmatch, names)):
+            names = [name.strip('\ufeff"') for name in names]
+            return (
+                _rows(text, len(head) + 1, names, separator)
+                if any(of_name(one).tags for one in names)
+                else []
+            )
+    return []
+
+
+def _rows(text: str, start: int, names: list[str], separator: str) -> list[Leaf]:
+    leaves: list[Leaf] = []
+    row: list[Leaf] = []
+    number = _FIRST
+    # One cell after the other: a search would begin again after each quote that nothing closes.
+    while start < len(text) and (cell := _CELLS[separator].match(text, start)) is not None:
+        start = cell.end()
+        group = "bare" if cell["quoted"] is None else "quoted"
+        name = names[len(row)] if len(row) < len(names) else ""
+        path = f"$.{shown_step(name)}"[:MAX_PATH]
+        at, end = cell.span(group)
+        row.append(Leaf(path, name, cell[group], False, number, "", at, end, is_part=True, is_alone=True))
+        if cell["end"] != separator:
+            if len(row) == len(names):
+                leaves += row
+            row, number = [], number + 1
+        if len(leaves) + len(row) >= MAX_LEAVES:
+            break
+    return leaves
+
+
+def _card(text: str) -> list[Leaf]:
+    """Return the properties of a vCard (RFC 6350)."""
+    if not text.startswith(_VCARD):
+        return []
+    leaves = []
+    for found in _PROPERTY.finditer(text):
+        at = found.start("value")
+        parts = found["value"].split(";") if ";" in found["value"] else [found["value"]]
+        for name, part in zip(_PROPERTIES[found["property"]], parts, strict=False):
+            path = f"$.{found['property']}"
+            leaves.append(
+                Leaf(path, name, part, False, _LINES, "", at, at + len(part), is_part=True, is_alone=True)
+            )
+            at += len(part) + 1
+    return leaves
+
+
+def _embedded(text: str) -> list[Leaf]:
+    """Return the leaves of JSON at the end of a text, such as of a line of a log."""
+    if text.rstrip()[-1:] != "}":
+        return []
+    at = text.find("{")
+    return [
+        leaf._replace(start=leaf.start + at, end=leaf.end + at, is_part=True, is_alone=True)
+        for leaf in json_leaves(text[at:]) or ()
+    ]

@@ -1,0 +1,1 @@
+"""How long records take from their producer to their readers."""
