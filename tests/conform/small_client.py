@@ -24,6 +24,7 @@ RETRIABLE = {3, 5, 6, 7, 14, 15, 16, 19, 74, 75}
 OUT_OF_RANGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER, REBALANCE, MEMBER_ID_REQUIRED = 1, 22, 25, 27, 79
 SESSION_NOT_FOUND, UNSUPPORTED = 70, 35
 PAUSE_S = 0.05
+SLOW_S = 4.0
 EARLIEST = -2
 
 
@@ -38,6 +39,7 @@ class Client:
         host, _, port = bootstrap.partition(",")[0].rpartition(":")
         self.first = host, int(port)
         self.fault = fault
+        self.pause_s = SLOW_S if fault == "slow" else PAUSE_S
         self.nodes: dict[int, tuple[str, int]] = {}
         self.leaders: dict[int, int] = {}
         self._open: dict[tuple[str, int], socket.socket] = {}
@@ -146,7 +148,7 @@ def produce(client: Client) -> None:
                 raise RefusedError(f"error code {code}")
             if client.fault != "old leader":
                 client.refresh()
-            time.sleep(PAUSE_S)
+            time.sleep(client.pause_s)
         sequence += 1
         if client.fault == "hasty elsewhere" and not partition:
             sequence, partition = 0, 1
@@ -230,7 +232,7 @@ class Member:
         elif code == UNKNOWN_MEMBER:
             self.generation = -1
             self.id = self.id if fault == "keeps id" else ""
-        time.sleep(PAUSE_S if code else 0)
+        time.sleep(self.client.pause_s if code else 0)
         return code != 0
 
     def start(self) -> None:

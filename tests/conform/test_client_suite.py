@@ -15,7 +15,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.conform.client import scripted_cluster
+from kdissect.conform.client import client_suite, scripted_cluster
 from kdissect.conform.client.client_suite import PLAIN, ClientRun, play_situations
 from kdissect.conform.client.situations import SITUATIONS
 from kdissect.conform.conform_report import conform_schema
@@ -95,8 +95,10 @@ def test_a_healthy_client_passes(role: str, tested: int, capfd: pytest.CaptureFi
 
 @pytest.mark.parametrize(("fault", "role", "situation", "statement"), FAULTS)
 def test_a_fault_is_found_with_its_bytes(
-    fault: str, role: str, situation: str, statement: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+    fault: str, role: str, situation: str, statement: str, capfd: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(client_suite, "ENOUGH_S", 3.0)
     capture = tmp_path / "run.pcapng"
     more = ("--timeout", "3s", "--capture", str(capture))
     _, report = conform(capfd, command(role, fault), *more, situations=(situation,))
@@ -107,6 +109,25 @@ def test_a_fault_is_found_with_its_bytes(
     inspect = ["inspect", str(capture), "--exchange", f"{where['connection']}/{where['exchange']}"]
     assert main([*inspect, "--format", "jsonl"]) == 0
     assert json.loads(capfd.readouterr().out)["api"] == where["api"]
+
+
+# Time of each situation, role, situation. A slow client does what is expected after this time.
+SLOW = [
+    ("3s", "producer", "slow response"),
+    ("4s", "producer", "leader change at Produce"),
+    ("4s", "consumer", "coordinator lost at Heartbeat"),
+    ("4s", "consumer", "member forgotten"),
+    ("4s", "consumer", "generation over"),
+]
+
+
+@pytest.mark.parametrize(("timeout", "role", "situation"), SLOW)
+def test_a_client_has_enough_time_after_a_situation(
+    timeout: str, role: str, situation: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, report = conform(capfd, command(role, "slow"), "--timeout", timeout, situations=(situation,))
+    assert code == 0, report["check"]["findings"]
+    assert of_situations(report)[situation] == "passed", report["situations"]
 
 
 def test_a_client_that_ends_at_once_shows_nothing_about_throttling(capfd: pytest.CaptureFixture[str]) -> None:

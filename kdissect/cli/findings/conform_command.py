@@ -217,7 +217,7 @@ def _parser() -> ArgumentParser:
         "broker: properties of a Kafka client: security.protocol, sasl.*, ssl.* (PEM files)"
     ))  # fmt: skip
     connect("--timeout", metavar="TIME", type=time_span, help=(
-        "broker: wait for each response (default: 10s); client: time of each situation (default: 30s)"
+        "broker: wait for each response (default: 10s); client: time until each situation is played (default: 30s)"
     ))  # fmt: skip
     verdict = parser.add_argument_group("what fails").add_argument
     add_baseline(verdict)
