@@ -276,6 +276,66 @@ def test_a_release_has_its_versions(release: str, capfd: pytest.CaptureFixture[s
     assert of_situations(report)["no leader"] == "passed"
 
 
+OLD_CLIENT = """
+import socket, struct, sys
+def exchange(key):
+    host, port = sys.argv[1].split(",")[0].split(":")
+    with socket.create_connection((host, int(port))) as wire:
+        content = struct.pack(">hhih", key, 0, 1, -1) + (b"" if key == 18 else bytes(4))
+        wire.sendall(struct.pack(">i", len(content)) + content)
+        return wire.recv(1 << 16)
+for key in map(int, sys.argv[2:]):
+    print(key, len(exchange(key)), file=sys.stderr)
+sys.exit(7)
+"""
+API_VERSIONS, METADATA = "18", "3"
+
+
+@pytest.mark.parametrize("release", ["0.8.0", "0.9"])
+def test_a_release_without_api_versions_closes_the_connection(
+    release: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", METADATA, API_VERSIONS]
+    chosen = ("ApiVersions refused", "connection lost at Metadata")
+    main(["conform", "client", "--json", "--target", release,
+          *(word for name in chosen for word in ("--situation", name)), "--", *words])  # fmt: skip
+    said = capfd.readouterr()
+    report = json.loads(said.out)
+    assert said.err == ""
+    first, refused, lost = report["situations"]
+    assert (first["requests"], first["command"]) == (2, "status 7: 18 0")
+    assert refused["why_not"] == f"Kafka {release} does not have ApiVersions"
+    assert lost["result"] == "failed"
+    assert {row["api"]: row["exercised"] for row in report["versions"]} == {
+        "Metadata": True, "ApiVersions": False,
+    }  # fmt: skip
+
+
+def test_a_client_that_only_asks_for_versions_is_no_client_that_stops(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", API_VERSIONS]
+    code, report = conform(capfd, words, situations=("responses in pieces",))
+    assert code == 0, report["check"]["findings"]
+    assert report["situations"][1]["why_not"] == "the client sends no Produce, Fetch or Metadata"
+
+
+@pytest.mark.parametrize("more", [[], ["--write-baseline", "known.json"]])
+def test_a_fault_of_the_cluster_is_no_success(
+    more: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def faulty(*_: object) -> None:
+        raise KeyError(18)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(scripted_cluster.HANDLERS, int(METADATA), faulty)
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", API_VERSIONS, METADATA]
+    assert main(["conform", "client", *more, "--", *words]) == UNREADABLE
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err
+    assert "the run ended early: kdissect failed in the situation nothing: KeyError: 18" in said.err
+
+
 def test_known_findings_fail_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     baseline = str(tmp_path / "known.json")
     line = ["conform", "client", "--timeout", "3s", "--situation", "no leader"]

@@ -141,7 +141,8 @@ def _interrupted_by_signals() -> Iterator[None]:
 
 def _code(options: Namespace, found: ConformReport) -> int:
     if options.write_baseline:
-        return write_baseline(options.write_baseline, found.verdict)
+        code = write_baseline(options.write_baseline, found.verdict)
+        return UNREADABLE if code == OK and found.over else code
     if any(one.severity is Severity.ERROR and not one.known for one in found.verdict.findings):
         return FINDINGS
     if found.over:

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from kdissect.conform.client.client_process import ClientProcess
 from kdissect.conform.client.exchange_log import FETCH, PRODUCE, Asked, key_of, repeats_records
-from kdissect.conform.client.expectations import Absent, Expectation, Scene
+from kdissect.conform.client.expectations import GOES_ON, Absent, Expectation, Scene, goes_on
 from kdissect.conform.client.scripted_cluster import ScriptedCluster, versions_of
 from kdissect.conform.client.situations import SITUATIONS, Situation, SituationScript
 from kdissect.conform.run_capture import RunCapture
@@ -89,9 +89,11 @@ def play_situations(run: ClientRun, names: Iterable[str], capture: BinaryIO) -> 
             return
         used = frozenset(run.used)
         for situation in SITUATIONS:
+            if run.over:
+                return
             if wanted and situation.name not in wanted:
                 continue
-            why = _why_not(situation, used)
+            why = _why_not(run, situation, used)
             if why:
                 run.played.append(Played(situation, NOT_USED, 0, "not started", why))
             else:
@@ -100,16 +102,19 @@ def play_situations(run: ClientRun, names: Iterable[str], capture: BinaryIO) -> 
         run.over = "it was interrupted"
 
 
-def _why_not(situation: Situation, used: frozenset[int]) -> str:
+def _why_not(run: ClientRun, situation: Situation, used: frozenset[int]) -> str:
     """Return the reason why a situation says nothing about a client, or an empty text."""
     names = situation.wants or situation.apis
     needed = {key_of(name) for name in names}
     if needed and needed.isdisjoint(used):
         return f"the client sends no {' or '.join(names)}"
-    lacking = used - versions_of(situation.release).keys() if situation.release else ()
-    if lacking:
+    if used.isdisjoint(GOES_ON) and any(one.check is goes_on for one in situation.expected):
+        return "the client sends no Produce, Fetch or Metadata"
+    release = situation.release or run.release
+    lacking = (used if situation.release else needed) - versions_of(release).keys()
+    if lacking and (situation.release or lacking == needed):
         apis = ", ".join(api_name(key) or str(key) for key in sorted(lacking))
-        return f"Kafka {label(situation.release)} does not have {apis}"
+        return f"Kafka {label(release)} does not have {apis}"
     return ""
 
 
@@ -131,6 +136,9 @@ def _play(run: ClientRun, situation: Situation, packets: RunCapture, used: froze
             process.end()
     finally:
         cluster.stop()
+    if cluster.fault is not None:
+        what = f"{type(cluster.fault).__name__}: {cluster.fault}"
+        run.over = f"kdissect failed in the situation {situation.name}: {what}"
     if situation is PLAIN:
         run.repeats = repeats_records(cluster.asked)
         first = _first_records(cluster.asked)

@@ -22,6 +22,8 @@ from kdissect.model.wording import plural
 from kdissect.schema.protocol_messages import API_VERSIONS, api_name
 
 GROUP_APIS = tuple(map(key_of, ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch")))
+GOES_ON = (PRODUCE, FETCH, METADATA)
+"""APIs that show that a client goes on, those of records first."""
 _FULL_FETCH = (0, -1)  # session epochs (KIP-227)
 _MANY = 3  # requests that a client repeats although they cannot succeed
 _ON_THE_WAY_S = (
@@ -98,7 +100,7 @@ def sends(*names: str) -> Check:
 
 def goes_on(scene: Scene) -> Seen | None:
     """Find a Produce or Fetch, as far as the client came when nothing was played."""
-    for key in (PRODUCE, FETCH, METADATA):
+    for key in GOES_ON:
         if key in scene.used:
             return next((Seen(one, True, label(one)) for one in scene.later(key)), None)
     return None
