@@ -1,4 +1,4 @@
-"""Two reports of `kdissect conform` compared: statements, situations, API versions and findings that changed."""
+"""Two reports of `kdissect conform` compared: statements, situations, API versions and findings."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _is_row(row: Any, part: _Part) -> bool:
 
 
 def _results(report: dict[str, Any], part: _Part) -> dict[str, str]:
-    """Return results by name. Of findings with one name a failure counts, and statements have rows of their own."""
+    """Return results by name: the failure if findings share a name. Findings of statements are left out."""
     stated = {row["code"] for row in report["statements"]} if part.key == "findings" else ()
     found: dict[str, str] = {}
     for row in _rows(report, part):

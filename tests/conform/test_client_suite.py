@@ -251,10 +251,31 @@ def test_processes_are_ended_with_the_run(tmp_path: Path) -> None:
         ["broker"],
         ["broker", "127.0.0.1:1", "--situation", "no leader"],
         ["broker", "127.0.0.1:1", "--", "true"],
+        ["client", "--topic", "", "--", "true"],
+        ["client", "--topic", "two words", "--", "true"],
+        ["client", "--capture", "-", "--", "true"],
+        ["client", "--", ""],
+        ["--json", "diff", "A.json", "B.json"],
     ],
 )
-def test_wrong_usage(words: list[str]) -> None:
+def test_wrong_usage(
+    words: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main(["conform", *words]) == USAGE
+    assert "kdissect-conform-" not in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_names_diff(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--help"]) == 0
+    assert "{broker,client,diff}" in capfd.readouterr().out
+
+
+def test_the_text_shows_how_a_command_without_requests_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "client", "--", "sh", "-c", "echo x >&2; exit 7"]) == NOTHING
+    lines = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert ["nothing", "not", "reached", "0", "status", "7:", "x"] in lines
 
 
 def test_a_command_that_cannot_be_started(capfd: pytest.CaptureFixture[str]) -> None:

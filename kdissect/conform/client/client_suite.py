@@ -12,6 +12,7 @@ from kdissect.conform.client.exchange_log import FETCH, PRODUCE, Asked, key_of, 
 from kdissect.conform.client.expectations import GOES_ON, Absent, Expectation, Scene, goes_on
 from kdissect.conform.client.scripted_cluster import ScriptedCluster, versions_of
 from kdissect.conform.client.situations import SITUATIONS, Situation, SituationScript
+from kdissect.conform.conform_report import NOT_PLAYED
 from kdissect.conform.run_capture import RunCapture
 from kdissect.conform.statement_results import Judged, Observation, verdict_on
 from kdissect.model.finding import Who
@@ -25,8 +26,7 @@ from kdissect.schema.protocol_messages import api_name
 
 PLAIN = Situation("nothing", "the cluster does what Kafka does", (), (), times=0)
 PASSED, FAILED, NOT_REACHED, OPEN = "passed", "failed", "not reached", "not concluded"
-NOT_USED = "not played"
-_RESULTS = (PASSED, FAILED, OPEN, NOT_REACHED, NOT_USED)
+_RESULTS = (PASSED, FAILED, OPEN, NOT_REACHED, NOT_PLAYED)
 _LOOK_S = 0.05
 _FORBIDS = (Absent.PASSES, Absent.PASSES_WHILE_IT_RUNS, Absent.SAYS_NOTHING)
 _WATCH_S = 2.5  # after the situation, for what must not happen
@@ -95,7 +95,7 @@ def play_situations(run: ClientRun, names: Iterable[str], capture: BinaryIO) -> 
                 continue
             why = _why_not(run, situation, used)
             if why:
-                run.played.append(Played(situation, NOT_USED, 0, "not started", why))
+                run.played.append(Played(situation, NOT_PLAYED, 0, "not started", why))
             else:
                 _play(run, situation, packets, used)
     except KeyboardInterrupt:

@@ -222,7 +222,7 @@ class ScriptedCluster:
             return reply
 
     def _is_refused(self, asked: Asked) -> bool:
-        """Whether it is an ApiVersions request of another version. Brokers before 0.10 close the connection."""
+        """Whether it is an ApiVersions request of another version. Kafka 0.9 does not have the API."""
         has_api = API_VERSIONS in self.state.versions
         return asked.key == API_VERSIONS and has_api and not self._is_advertised(asked.key, asked.version)
 
