@@ -15,6 +15,8 @@ from kdissect.report.text import report_text
 from kdissect.report.verdict import Verdict
 
 SCHEMA = "conform.schema.json"
+NOT_PLAYED = "not played"
+"""Result of a situation for which the command was not started."""
 Row = dict[str, Any]
 
 
@@ -122,7 +124,7 @@ def _situations(rows: Sequence[Row]) -> list[list[str]]:
     return [
         [row["name"], row["result"], str(row["requests"]), printable(row["command"])]
         for row in rows
-        if row["requests"]
+        if row["result"] != NOT_PLAYED
     ]
 
 

@@ -24,6 +24,7 @@ RETRIABLE = {3, 5, 6, 7, 14, 15, 16, 19, 74, 75}
 OUT_OF_RANGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER, REBALANCE, MEMBER_ID_REQUIRED = 1, 22, 25, 27, 79
 SESSION_NOT_FOUND, UNSUPPORTED = 70, 35
 PAUSE_S = 0.05
+SLOW_S = 4.0
 EARLIEST = -2
 
 
@@ -38,6 +39,7 @@ class Client:
         host, _, port = bootstrap.partition(",")[0].rpartition(":")
         self.first = host, int(port)
         self.fault = fault
+        self.pause_s = SLOW_S if fault == "slow" else PAUSE_S
         self.nodes: dict[int, tuple[str, int]] = {}
         self.leaders: dict[int, int] = {}
         self._open: dict[tuple[str, int], socket.socket] = {}
@@ -95,7 +97,7 @@ class Client:
             raise RefusedError("unknown tags")
         answer = decode_response(content, api.key, version, size_prefixed=False).body
         throttle = getattr(answer, "throttle_time_ms", 0)
-        if self.fault != "hasty":
+        if self.fault not in ("hasty", "hasty elsewhere"):
             time.sleep(throttle / 1000)
         return answer
 
@@ -134,10 +136,10 @@ def produce(client: Client) -> None:
         if client.fault == "no patience":
             raise RefusedError("InitProducerId")
         time.sleep(PAUSE_S)
-    sequence = 0
-    for number in range(3):
+    sequence = partition = 0
+    for number in range(1 if client.fault == "one record" else 3):
         value = b"value %d" % number
-        while (code := _send(client, value, made, sequence)) != 0:
+        while (code := _send(client, value, made, sequence, partition)) != 0:
             if code not in RETRIABLE and client.fault != "stubborn":
                 raise RefusedError(f"error code {code}")
             if client.fault == "new sequence":
@@ -146,16 +148,19 @@ def produce(client: Client) -> None:
                 raise RefusedError(f"error code {code}")
             if client.fault != "old leader":
                 client.refresh()
-            time.sleep(PAUSE_S)
+            time.sleep(client.pause_s)
         sequence += 1
+        if client.fault == "hasty elsewhere" and not partition:
+            sequence, partition = 0, 1
 
 
-def _send(client: Client, value: bytes, made: Any, sequence: int) -> int:
+def _send(client: Client, value: bytes, made: Any, sequence: int, partition: int) -> int:
     data = batch([(None, value)], 1_700_000_000_000, producer=(made.producer_id, 0), sequence=sequence)
-    topic = {"name": TOPIC, "partition_data": [{"index": 0, "records": data}]}
+    topic = {"name": TOPIC, "partition_data": [{"index": partition, "records": data}]}
     answer = client.ask(
-        "Produce", client.leader(0), transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[topic]
-    )
+        "Produce", client.leader(partition),
+        transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[topic],
+    )  # fmt: skip
     return int(answer.responses[0].partition_responses[0].error_code)
 
 
@@ -227,7 +232,7 @@ class Member:
         elif code == UNKNOWN_MEMBER:
             self.generation = -1
             self.id = self.id if fault == "keeps id" else ""
-        time.sleep(PAUSE_S if code else 0)
+        time.sleep(self.client.pause_s if code else 0)
         return code != 0
 
     def start(self) -> None:

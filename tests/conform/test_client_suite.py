@@ -15,7 +15,7 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.conform.client import scripted_cluster
+from kdissect.conform.client import client_suite, scripted_cluster
 from kdissect.conform.client.client_suite import PLAIN, ClientRun, play_situations
 from kdissect.conform.client.situations import SITUATIONS
 from kdissect.conform.conform_report import conform_schema
@@ -42,6 +42,7 @@ FAULTS = [
     ("new sequence", "producer", "retriable error at Produce", "CNF121"),
     ("stubborn", "producer", "fatal error at Produce", "CNF122"),
     ("hasty", "producer", "throttled Produce", "CNF160"),
+    ("hasty elsewhere", "producer", "throttled Produce", "CNF160"),
     ("no patience", "producer", "no producer id yet", "CNF123"),
     ("old leader", "consumer", "leader change at Fetch", "CNF110"),
     ("skips", "consumer", "leader change at Fetch", "CNF131"),
@@ -94,8 +95,10 @@ def test_a_healthy_client_passes(role: str, tested: int, capfd: pytest.CaptureFi
 
 @pytest.mark.parametrize(("fault", "role", "situation", "statement"), FAULTS)
 def test_a_fault_is_found_with_its_bytes(
-    fault: str, role: str, situation: str, statement: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+    fault: str, role: str, situation: str, statement: str, capfd: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(client_suite, "ENOUGH_S", 3.0)
     capture = tmp_path / "run.pcapng"
     more = ("--timeout", "3s", "--capture", str(capture))
     _, report = conform(capfd, command(role, fault), *more, situations=(situation,))
@@ -106,6 +109,33 @@ def test_a_fault_is_found_with_its_bytes(
     inspect = ["inspect", str(capture), "--exchange", f"{where['connection']}/{where['exchange']}"]
     assert main([*inspect, "--format", "jsonl"]) == 0
     assert json.loads(capfd.readouterr().out)["api"] == where["api"]
+
+
+# Time of each situation, role, situation. A slow client does what is expected after this time.
+SLOW = [
+    ("3s", "producer", "slow response"),
+    ("4s", "producer", "leader change at Produce"),
+    ("4s", "consumer", "coordinator lost at Heartbeat"),
+    ("4s", "consumer", "member forgotten"),
+    ("4s", "consumer", "generation over"),
+]
+
+
+@pytest.mark.parametrize(("timeout", "role", "situation"), SLOW)
+def test_a_client_has_enough_time_after_a_situation(
+    timeout: str, role: str, situation: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, report = conform(capfd, command(role, "slow"), "--timeout", timeout, situations=(situation,))
+    assert code == 0, report["check"]["findings"]
+    assert of_situations(report)[situation] == "passed", report["situations"]
+
+
+def test_a_client_that_ends_at_once_shows_nothing_about_throttling(capfd: pytest.CaptureFixture[str]) -> None:
+    name = "throttled Produce"
+    code, report = conform(capfd, command("producer", "one record"), situations=(name,))
+    assert code == 0
+    assert of_situations(report)[name] == "not concluded"
+    assert results(report)["CNF160"] == "not tested"
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
@@ -221,10 +251,31 @@ def test_processes_are_ended_with_the_run(tmp_path: Path) -> None:
         ["broker"],
         ["broker", "127.0.0.1:1", "--situation", "no leader"],
         ["broker", "127.0.0.1:1", "--", "true"],
+        ["client", "--topic", "", "--", "true"],
+        ["client", "--topic", "two words", "--", "true"],
+        ["client", "--capture", "-", "--", "true"],
+        ["client", "--", ""],
+        ["--json", "diff", "A.json", "B.json"],
     ],
 )
-def test_wrong_usage(words: list[str]) -> None:
+def test_wrong_usage(
+    words: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main(["conform", *words]) == USAGE
+    assert "kdissect-conform-" not in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_names_diff(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--help"]) == 0
+    assert "{broker,client,diff}" in capfd.readouterr().out
+
+
+def test_the_text_shows_how_a_command_without_requests_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "client", "--", "sh", "-c", "echo x >&2; exit 7"]) == NOTHING
+    lines = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert ["nothing", "not", "reached", "0", "status", "7:", "x"] in lines
 
 
 def test_a_command_that_cannot_be_started(capfd: pytest.CaptureFixture[str]) -> None:
@@ -244,6 +295,66 @@ def test_a_release_has_its_versions(release: str, capfd: pytest.CaptureFixture[s
     code, report = conform(capfd, command("producer"), "--target", release, situations=("no leader",))
     assert code == 0, report["check"]["findings"]
     assert of_situations(report)["no leader"] == "passed"
+
+
+OLD_CLIENT = """
+import socket, struct, sys
+def exchange(key):
+    host, port = sys.argv[1].split(",")[0].split(":")
+    with socket.create_connection((host, int(port))) as wire:
+        content = struct.pack(">hhih", key, 0, 1, -1) + (b"" if key == 18 else bytes(4))
+        wire.sendall(struct.pack(">i", len(content)) + content)
+        return wire.recv(1 << 16)
+for key in map(int, sys.argv[2:]):
+    print(key, len(exchange(key)), file=sys.stderr)
+sys.exit(7)
+"""
+API_VERSIONS, METADATA = "18", "3"
+
+
+@pytest.mark.parametrize("release", ["0.8.0", "0.9"])
+def test_a_release_without_api_versions_closes_the_connection(
+    release: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", METADATA, API_VERSIONS]
+    chosen = ("ApiVersions refused", "connection lost at Metadata")
+    main(["conform", "client", "--json", "--target", release,
+          *(word for name in chosen for word in ("--situation", name)), "--", *words])  # fmt: skip
+    said = capfd.readouterr()
+    report = json.loads(said.out)
+    assert said.err == ""
+    first, refused, lost = report["situations"]
+    assert (first["requests"], first["command"]) == (2, "status 7: 18 0")
+    assert refused["why_not"] == f"Kafka {release} does not have ApiVersions"
+    assert lost["result"] == "failed"
+    assert {row["api"]: row["exercised"] for row in report["versions"]} == {
+        "Metadata": True, "ApiVersions": False,
+    }  # fmt: skip
+
+
+def test_a_client_that_only_asks_for_versions_is_no_client_that_stops(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", API_VERSIONS]
+    code, report = conform(capfd, words, situations=("responses in pieces",))
+    assert code == 0, report["check"]["findings"]
+    assert report["situations"][1]["why_not"] == "the client sends no Produce, Fetch or Metadata"
+
+
+@pytest.mark.parametrize("more", [[], ["--write-baseline", "known.json"]])
+def test_a_fault_of_the_cluster_is_no_success(
+    more: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def faulty(*_: object) -> None:
+        raise KeyError(18)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(scripted_cluster.HANDLERS, int(METADATA), faulty)
+    words = [sys.executable, "-c", OLD_CLIENT, "{bootstrap}", API_VERSIONS, METADATA]
+    assert main(["conform", "client", *more, "--", *words]) == UNREADABLE
+    said = capfd.readouterr()
+    assert "Traceback" not in said.err
+    assert "the run ended early: kdissect failed in the situation nothing: KeyError: 18" in said.err
 
 
 def test_known_findings_fail_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kdissect.capture.whole_file import is_special
 from kdissect.cli.diagnostics import ENDING_SIGNALS, FINDINGS, NOTHING, OK, UNREADABLE, say
 from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.report_files import FORMATS, render
@@ -30,13 +31,14 @@ from kdissect.conform.conform_report import ConformReport, conform_json, conform
 from kdissect.conform.version_tests import wanted_keys
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.finding import Severity
+from kdissect.model.topic_name import is_legal_topic_name
 from kdissect.schema.acceptance import releases, resolve, taken_range
 from kdissect.schema.protocol_messages import api_keys
 
 if TYPE_CHECKING:
     from kdissect.report.baseline import Baseline
 
-_TARGETS = ("broker", "client")
+_TARGETS = ("broker", "client", "diff")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -50,6 +52,10 @@ def run(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(words[:at])
     options.command = words[at + 1 :]
+    if options.tested == "diff":
+        parser.error("conform diff A.json B.json requires diff as its first word")
+    if options.capture == "-" or (options.capture and is_special(options.capture)):
+        parser.error(f"--capture {options.capture} is no regular file, and kdissect reads the packets again")
     if options.tested == "client":
         _check_client(parser, options)
     else:
@@ -92,6 +98,14 @@ def _check_client(parser: ArgumentParser, options: Namespace) -> None:
 
     if options.address is not None or not options.command:
         parser.error("conform client requires -- COMMAND, and no HOST:PORT")
+    if not options.command[0]:
+        parser.error("the first word of COMMAND is empty: conform client requires the name of a program")
+    for topic in options.topics:
+        if not is_legal_topic_name(topic):
+            parser.error(
+                f"--topic {topic!r}: a topic name has 1 to 249 letters, digits, '.', '_' and '-', "
+                "and is neither '.' nor '..'"
+            )
     if options.apis or options.command_config or options.destructive:
         parser.error("--api, --command-config and --destructive are options of conform broker")
     known = [one.name for one in SITUATIONS]
@@ -141,7 +155,8 @@ def _interrupted_by_signals() -> Iterator[None]:
 
 def _code(options: Namespace, found: ConformReport) -> int:
     if options.write_baseline:
-        return write_baseline(options.write_baseline, found.verdict)
+        code = write_baseline(options.write_baseline, found.verdict)
+        return UNREADABLE if code == OK and found.over else code
     if any(one.severity is Severity.ERROR and not one.known for one in found.verdict.findings):
         return FINDINGS
     if found.over:
@@ -189,7 +204,7 @@ def _parser() -> ArgumentParser:
         "topics and groups. conform client runs COMMAND with a scripted cluster on loopback, once for each "
         "situation, such as a leader change. conform diff A.json B.json compares two reports.",
     )
-    parser.add_argument("tested", choices=_TARGETS, help="what to test")
+    parser.add_argument("tested", choices=_TARGETS, help="what to test, or diff")
     parser.add_argument(
         "address", metavar="HOST:PORT", nargs="?", type=_address,
         help="broker: a broker; kdissect connects to no other host",
@@ -217,7 +232,8 @@ def _parser() -> ArgumentParser:
         "broker: properties of a Kafka client: security.protocol, sasl.*, ssl.* (PEM files)"
     ))  # fmt: skip
     connect("--timeout", metavar="TIME", type=time_span, help=(
-        "broker: wait for each response (default: 10s); client: time of each situation (default: 30s)"
+        "broker: wait for each response (default: 10s); client: time until each situation is played "
+        "(default: 30s)"
     ))  # fmt: skip
     verdict = parser.add_argument_group("what fails").add_argument
     add_baseline(verdict)

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kdissect.cli.diagnostics import FINDINGS, OK, UNREADABLE, say
 from kdissect.cli.formats.row_table import Facts, RowTable
@@ -14,7 +14,7 @@ from kdissect.cli.formats.titled_tables import add_tables, write_tables
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.output_options import writing
 from kdissect.cli.output import Output
-from kdissect.conform.report_diff import Change, ReportError, changes
+from kdissect.conform.report_diff import Change, ReportError, changes, check_report
 from kdissect.model.wording import aligned
 from kdissect.report.printable import printable
 
@@ -23,22 +23,19 @@ def run(arguments: Sequence[str]) -> int:
     """Compare two reports, print what changed and return the exit code."""
     parser = command_parser(
         "conform diff",
-        "Compare two reports of kdissect conform --format json: statements, situations and API versions "
-        "whose result changed. The exit code is 1 if B has a failure that A does not have.",
+        "Compare two reports of kdissect conform --format json: statements, situations, API versions and "
+        "findings that changed. The exit code is 1 if B has a failure that A does not have.",
     )
     parser.add_argument("before", metavar="A.json", help="the report to compare with")
     parser.add_argument("after", metavar="B.json", help="the newer report")
     add_tables(parser, "changes")
     options = parser.parse_args(arguments)
-    reports: list[Any] = []
+    reports: list[dict[str, Any]] = []
     for path in (options.before, options.after):
         try:
-            reports.append(json.loads(Path(path).read_bytes()))
-        except OSError as error:
-            say(f"{path}: {error.strerror}")
-            return UNREADABLE
-        except (ValueError, RecursionError):
-            say(f"{path}: it is no JSON")
+            reports.append(_report(path))
+        except ReportError as error:
+            say(f"{path}: {error}")
             return UNREADABLE
     try:
         found = changes(*reports)
@@ -46,7 +43,26 @@ def run(arguments: Sequence[str]) -> int:
         say(f"{options.before}, {options.after}: {error}")
         return UNREADABLE
     code = writing(parser, options, lambda output: _write(options, output, found))
-    return code if code != OK else FINDINGS if any(one.is_new_failure for one in found) else OK
+    for name, report in zip("AB", reports, strict=True):
+        if report["ended_early"]:
+            say(f"{name} ended early: {printable(report['ended_early'])}")
+    if code != OK:
+        return code
+    if any(one.is_new_failure for one in found):
+        return FINDINGS
+    return UNREADABLE if reports[1]["ended_early"] else OK
+
+
+def _report(path: str) -> dict[str, Any]:
+    """Return the report in a file. Raises ReportError."""
+    try:
+        report = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise ReportError(error.strerror) from None
+    except (ValueError, RecursionError):
+        raise ReportError("it is no JSON") from None
+    check_report(report)
+    return cast("dict[str, Any]", report)
 
 
 def _write(options: Namespace, output: Output, found: Sequence[Change]) -> None:

@@ -9,9 +9,10 @@ from typing import BinaryIO, NamedTuple
 
 from kdissect.conform.client.client_process import ClientProcess
 from kdissect.conform.client.exchange_log import FETCH, PRODUCE, Asked, key_of, repeats_records
-from kdissect.conform.client.expectations import Absent, Expectation, Scene
+from kdissect.conform.client.expectations import GOES_ON, Absent, Expectation, Scene, goes_on
 from kdissect.conform.client.scripted_cluster import ScriptedCluster, versions_of
 from kdissect.conform.client.situations import SITUATIONS, Situation, SituationScript
+from kdissect.conform.conform_report import NOT_PLAYED
 from kdissect.conform.run_capture import RunCapture
 from kdissect.conform.statement_results import Judged, Observation, verdict_on
 from kdissect.model.finding import Who
@@ -25,11 +26,13 @@ from kdissect.schema.protocol_messages import api_name
 
 PLAIN = Situation("nothing", "the cluster does what Kafka does", (), (), times=0)
 PASSED, FAILED, NOT_REACHED, OPEN = "passed", "failed", "not reached", "not concluded"
-NOT_USED = "not played"
-_RESULTS = (PASSED, FAILED, OPEN, NOT_REACHED, NOT_USED)
+_RESULTS = (PASSED, FAILED, OPEN, NOT_REACHED, NOT_PLAYED)
 _LOOK_S = 0.05
+_FORBIDS = (Absent.PASSES, Absent.PASSES_WHILE_IT_RUNS, Absent.SAYS_NOTHING)
 _WATCH_S = 2.5  # after the situation, for what must not happen
 _PLAIN_S = 6.0  # after the first records, so that members of groups send heartbeats and commits
+ENOUGH_S = 10.0
+"""Seconds without what is expected that prove a failure. Clients back off for at most a few seconds."""
 
 
 class Played(NamedTuple):
@@ -61,6 +64,8 @@ class ClientRun:
         self.ports: set[int] = set()
         self.repeats = False
         """Whether the command wrote equal records in several batches when nothing was played."""
+        self.start_s = 0.0
+        """Seconds from the first request to the first Produce or Fetch when nothing was played."""
         self.over = ""
         """The reason why the run ended early."""
 
@@ -84,27 +89,32 @@ def play_situations(run: ClientRun, names: Iterable[str], capture: BinaryIO) -> 
             return
         used = frozenset(run.used)
         for situation in SITUATIONS:
+            if run.over:
+                return
             if wanted and situation.name not in wanted:
                 continue
-            why = _why_not(situation, used)
+            why = _why_not(run, situation, used)
             if why:
-                run.played.append(Played(situation, NOT_USED, 0, "not started", why))
+                run.played.append(Played(situation, NOT_PLAYED, 0, "not started", why))
             else:
                 _play(run, situation, packets, used)
     except KeyboardInterrupt:
         run.over = "it was interrupted"
 
 
-def _why_not(situation: Situation, used: frozenset[int]) -> str:
+def _why_not(run: ClientRun, situation: Situation, used: frozenset[int]) -> str:
     """Return the reason why a situation says nothing about a client, or an empty text."""
     names = situation.wants or situation.apis
     needed = {key_of(name) for name in names}
     if needed and needed.isdisjoint(used):
         return f"the client sends no {' or '.join(names)}"
-    lacking = used - versions_of(situation.release).keys() if situation.release else ()
-    if lacking:
+    if used.isdisjoint(GOES_ON) and any(one.check is goes_on for one in situation.expected):
+        return "the client sends no Produce, Fetch or Metadata"
+    release = situation.release or run.release
+    lacking = (used if situation.release else needed) - versions_of(release).keys()
+    if lacking and (situation.release or lacking == needed):
         apis = ", ".join(api_name(key) or str(key) for key in sorted(lacking))
-        return f"Kafka {label(situation.release)} does not have {apis}"
+        return f"Kafka {label(release)} does not have {apis}"
     return ""
 
 
@@ -126,12 +136,21 @@ def _play(run: ClientRun, situation: Situation, packets: RunCapture, used: froze
             process.end()
     finally:
         cluster.stop()
+    if cluster.fault is not None:
+        what = f"{type(cluster.fault).__name__}: {cluster.fault}"
+        run.over = f"kdissect failed in the situation {situation.name}: {what}"
     if situation is PLAIN:
         run.repeats = repeats_records(cluster.asked)
+        first = _first_records(cluster.asked)
+        run.start_s = first.at - cluster.asked[0].at if first is not None else 0.0
     run.versions.update((one.key, one.version) for one in cluster.asked)
     run.responses |= {(one.key, one.version) for one in cluster.asked if one.reply is not None}
     run.played.append(scene.conclude(status))
     run.observations += scene.observations
+
+
+def _first_records(asked: Sequence[Asked]) -> Asked | None:
+    return next((one for one in asked if one.key in (PRODUCE, FETCH)), None)
 
 
 class _Watched:
@@ -151,32 +170,52 @@ class _Watched:
         self._script = script
         self._process = process
         self._used = used
+        self._is_watched = False
         self._open: list[Expectation] = list(script.situation.expected)
+        self._last_step = 0.0
+        """Time at which the client last did what is expected."""
+        self._end = 0.0
+        """Time at which the cluster was last watched."""
 
     def watch(self) -> None:
-        """Wait until all is known, the command ends, or the time is over."""
+        """Wait until all is known, the command ends, or the time is over.
+
+        The time goes on after the situation was played, so that the client has enough of it for each step.
+        """
         deadline = time.monotonic() + self._run.timeout
-        while time.monotonic() < deadline and not self._cluster.problem:
+        while not self._cluster.problem:
             has_ended = self._process.status is not None
             with self._cluster.changed:
+                self._end = time.monotonic()
                 self._look()
-                if has_ended or self._is_done():
+                if has_ended or self._is_done() or self._end > max(deadline, self._enough_at()):
                     return
             time.sleep(_LOOK_S)
 
+    def _enough_at(self) -> float:
+        """Return the time from which silence proves a failure, 0 before the situation is played."""
+        trigger = self._trigger
+        if trigger is None:
+            return 0.0
+        event = trigger.at if trigger.replied_at is None else trigger.replied_at
+        return max(event, self._last_step) + ENOUGH_S + self._run.start_s
+
     def _is_done(self) -> bool:
         if self._script.situation is PLAIN:
-            first = next((one for one in self._cluster.asked if one.key in (PRODUCE, FETCH)), None)
+            first = _first_records(self._cluster.asked)
             return first is not None and time.monotonic() - first.at > _PLAIN_S
         trigger = self._trigger
         if trigger is None or trigger.replied_at is None:
             return False
         is_watched = time.monotonic() - trigger.replied_at > _WATCH_S
-        return is_watched or not self._open if self._only_forbidden() else False
+        if not self._only_forbidden():
+            return False
+        self._is_watched = is_watched
+        return is_watched or not self._open
 
     def _only_forbidden(self) -> bool:
         """Whether no expectation is open but those that wait for what must not happen."""
-        return all(one.absent in (Absent.PASSES, Absent.SAYS_NOTHING) for one in self._open)
+        return all(one.absent in _FORBIDS for one in self._open)
 
     @property
     def _trigger(self) -> Asked | None:
@@ -191,6 +230,7 @@ class _Watched:
             seen = one.check(scene)
             if seen is not None:
                 self._open.remove(one)
+                self._last_step = max(self._last_step, seen.asked.at)
                 self.observations.append(
                     Observation(one.code, seen.asked.place, seen.passed, one.expected, seen.text)
                 )
@@ -203,33 +243,45 @@ class _Watched:
         situation, count = self._script.situation, len(self._cluster.asked)
         if situation is PLAIN:
             return Played(situation, PASSED if count else NOT_REACHED, count, ended, self._cluster.problem)
-        if trigger is None or trigger.replied_at is None:
-            why = (
-                self._cluster.problem or f"the client sent no such {' or '.join(situation.apis) or 'request'}"
-            )
-            return Played(situation, NOT_REACHED, count, ended, why)
+        if trigger is None:
+            why = f"the client sent no such {' or '.join(situation.apis) or 'request'}"
+            return Played(situation, NOT_REACHED, count, ended, self._cluster.problem or why)
+        if not self._is_answered(trigger, status):
+            why = "the run ended before the response"
+            return Played(situation, NOT_REACHED, count, ended, self._cluster.problem or why)
         left = [one.code for one in self._open if not self._is_concluded(one, trigger, status)]
         if any(not one.passed for one in self.observations):
             return Played(situation, FAILED, count, ended)
         if left:
-            why = self._cluster.problem or "the command ended before"
+            ended_itself = status is not None
+            why = self._cluster.problem or f"{'the command' if ended_itself else 'the time'} ended before"
             return Played(situation, OPEN, count, ended, f"{', '.join(left)}: {why}")
         return Played(situation, PASSED, count, ended)
+
+    def _is_answered(self, trigger: Asked, status: int | None) -> bool:
+        """Whether the response was sent while the client ran, not because kdissect ended the client."""
+        return trigger.replied_at is not None and (status is not None or trigger.replied_at <= self._end)
 
     def _is_concluded(self, one: Expectation, trigger: Asked, status: int | None) -> bool:
         """Add the result of an expectation of which nothing was seen. Returns False if there is none."""
         if one.absent is Absent.SAYS_NOTHING:
             return True
-        passed = one.absent is Absent.PASSES
+        passed = one.absent in _FORBIDS
+        if one.absent is Absent.PASSES_WHILE_IT_RUNS and not self._is_watched:
+            return False
         may_end = status == 0 or (status is not None and one.absent is Absent.FAILS_WHILE_IT_RUNS)
         if not passed and (may_end or self._cluster.problem):
             return False
-        until = f"{self._run.timeout:g} s" if status is None else f"the command ended ({_status(status)})"
-        seen = "nothing of the kind" if passed else f"none before {until}"
+        seen = "nothing of the kind" if passed else f"none {self._until(trigger, status)}"
         self.observations.append(
             Observation(one.code, trigger.place, passed, one.expected, seen, side=RESPONSE)
         )
         return True
+
+    def _until(self, trigger: Asked, status: int | None) -> str:
+        if status is not None:
+            return f"before the command ended ({_status(status)})"
+        return f"within {int(self._end - (trigger.replied_at or trigger.at))} s after the response"
 
 
 def _ended(status: int | None, last_line: str) -> str:

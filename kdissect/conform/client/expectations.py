@@ -22,6 +22,8 @@ from kdissect.model.wording import plural
 from kdissect.schema.protocol_messages import API_VERSIONS, api_name
 
 GROUP_APIS = tuple(map(key_of, ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch")))
+GOES_ON = (PRODUCE, FETCH, METADATA)
+"""APIs that show that a client goes on, those of records first."""
 _FULL_FETCH = (0, -1)  # session epochs (KIP-227)
 _MANY = 3  # requests that a client repeats although they cannot succeed
 _ON_THE_WAY_S = (
@@ -37,6 +39,7 @@ class Absent(StrEnum):
     FAILS = "fails"
     FAILS_WHILE_IT_RUNS = "fails while it runs"  # a client may also report the error, and end
     PASSES = "passes"
+    PASSES_WHILE_IT_RUNS = "passes while it runs"  # silence proves nothing if the command ended
     SAYS_NOTHING = "says nothing"
 
 
@@ -97,7 +100,7 @@ def sends(*names: str) -> Check:
 
 def goes_on(scene: Scene) -> Seen | None:
     """Find a Produce or Fetch, as far as the client came when nothing was played."""
-    for key in (PRODUCE, FETCH, METADATA):
+    for key in GOES_ON:
         if key in scene.used:
             return next((Seen(one, True, label(one)) for one in scene.later(key)), None)
     return None
@@ -325,21 +328,29 @@ def stays_fenced(scene: Scene) -> Seen | None:
 
 
 def respects_throttle(scene: Scene) -> Seen | None:
-    """Find the next request on the connection, after the throttle time."""
-    trigger = scene.trigger
-    start = trigger.replied_at
-    if start is None:
-        return None
+    """Find the next request on the connection of a throttled response."""
+    for one in scene.asked:
+        if one.replied_at is not None and (one.reply or {}).get("throttle_time_ms"):
+            seen = _after_throttle(scene, one, one.replied_at)
+            if seen is not None:
+                return seen
+    return None
+
+
+def _after_throttle(scene: Scene, trigger: Asked, start: float) -> Seen | None:
     same = [one for one in scene.asked if one.connection == trigger.connection]
     before = [one for one in same if one.number < trigger.number]
-    is_pipelined = any(
-        one.replied_at is None or later.at < one.replied_at
+    pipelined = {
+        later.key
         for one, later in zip(before, same[1:], strict=False)
-    )
-    wait = trigger.reply["throttle_time_ms"] / 1000
+        if one.replied_at is None or later.at < one.replied_at
+    }
+    wait = (trigger.reply or {})["throttle_time_ms"] / 1000
     for one in same:
         after = one.at - start
-        if after > (_ON_THE_WAY_S if is_pipelined else 0):
+        # A client that sends Fetch requests one by one has none on the way, whatever else it pipelines.
+        may_be_on_the_way = one.key in pipelined if one.key == trigger.key else bool(pipelined)
+        if after > (_ON_THE_WAY_S if may_be_on_the_way else 0):
             passed = after >= wait - _EARLY_S
             return Seen(one, passed, f"{label(one)} after {after:.1f} s")
     return None

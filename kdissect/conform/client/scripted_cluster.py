@@ -102,6 +102,8 @@ class ScriptedCluster:
         self.connections = 0
         self.problem = ""
         """The reason why the cluster takes no more requests."""
+        self.fault: Exception | None = None
+        """An error of the cluster itself, which says nothing about the client."""
         self.is_over = False
         self._script = script
         self._capture = capture
@@ -134,14 +136,22 @@ class ScriptedCluster:
             thread.join(max(deadline - time.monotonic(), 0))
 
     def _start(self, work: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=work, args=arguments, name="kdissect-conform", daemon=True)
+        def guarded() -> None:
+            try:
+                work(*arguments)
+            except Exception as error:
+                with self.changed:
+                    self.fault = self.fault or error
+                    self._end("kdissect failed")
+
+        thread = threading.Thread(target=guarded, name="kdissect-conform", daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _accept(self, node: int, listener: socket.socket) -> None:
         while True:
             try:
-                wire, _ = listener.accept()
+                wire, peer = listener.accept()
             except OSError:
                 return
             with self.changed:
@@ -152,7 +162,7 @@ class ScriptedCluster:
                     wire.close()
                     continue
                 self._wires.add(wire)
-                _Served(self, node, wire, self._capture).begin(self._start)
+                _Served(self, node, wire, Endpoint(*peer), self._capture).begin(self._start)
 
     def _end(self, problem: str) -> None:
         self.problem = self.problem or problem
@@ -201,7 +211,7 @@ class ScriptedCluster:
             own = None if asked.body is None else self._script.before(self.state, asked)
             if own is not None:
                 reply = Reply(own, asked.version)
-            elif asked.key == API_VERSIONS and not self._is_advertised(asked.key, asked.version):
+            elif self._is_refused(asked):
                 reply = Reply(admin_responses.refused_version(self.state), 0)
             elif asked.body is None:
                 return None
@@ -210,6 +220,11 @@ class ScriptedCluster:
             reply = self._script.after(self.state, asked, reply)
             asked.reply = reply.body
             return reply
+
+    def _is_refused(self, asked: Asked) -> bool:
+        """Whether it is an ApiVersions request of another version. Kafka 0.9 does not have the API."""
+        has_api = API_VERSIONS in self.state.versions
+        return asked.key == API_VERSIONS and has_api and not self._is_advertised(asked.key, asked.version)
 
     def sent(self, asked: Asked) -> None:
         """Note that the response to a request is sent now."""
@@ -228,15 +243,19 @@ def _shut(wire: socket.socket) -> None:
 class _Served:
     """One connection: a thread reads requests, another responds to them one by one, as brokers do."""
 
-    def __init__(self, cluster: ScriptedCluster, node: int, wire: socket.socket, capture: RunCapture) -> None:
+    def __init__(
+        self,
+        cluster: ScriptedCluster,
+        node: int,
+        wire: socket.socket,
+        client: Endpoint,
+        capture: RunCapture,
+    ) -> None:
         self._cluster = cluster
         self._node = node
         self._wire = wire
-        peer = wire.getpeername()
-        self._ports = peer[1], cluster.addresses[node].port
-        self._record: RecordedConnection = capture.connection(
-            Endpoint(peer[0], peer[1]), cluster.addresses[node]
-        )
+        self._ports = client.port, cluster.addresses[node].port
+        self._record: RecordedConnection = capture.connection(client, cluster.addresses[node])
         self._is_closed_here = self._has_ended = False
         self._asked: Queue[Asked | None] = Queue(_WAITING)
 

@@ -249,6 +249,10 @@ _LEADER = Expectation(
     "CNF111", "a request for the partition at its new leader", expects.follows_leader,
     Absent.FAILS_WHILE_IT_RUNS,
 )  # fmt: skip
+_THROTTLE = (
+    Expectation("CNF160", "no request for 2 s", expects.respects_throttle, Absent.PASSES_WHILE_IT_RUNS),
+)
+_THROTTLES = 2  # the next batch may be for the partition of another leader
 _SEQUENCE = Expectation(
     "CNF121", "producer id, epoch and sequence of before", expects.keeps_sequence, Absent.SAYS_NOTHING
 )
@@ -400,13 +404,11 @@ SITUATIONS: tuple[Situation, ...] = (
         act=_error(_FENCED_MEMBER_EPOCH), applies=_is_member,
     ),
     Situation(
-        "throttled Produce", "Produce has a throttle time of 2 s", ("Produce",),
-        (Expectation("CNF160", "no request for 2 s", expects.respects_throttle, Absent.PASSES),),
-        deliver=_throttled, applies=_is_led,
+        "throttled Produce", "Produce has a throttle time of 2 s", ("Produce",), _THROTTLE,
+        deliver=_throttled, applies=_is_led, times=_THROTTLES,
     ),
     Situation(
-        "throttled Fetch", "Fetch has a throttle time of 2 s", ("Fetch",),
-        (Expectation("CNF160", "no request for 2 s", expects.respects_throttle, Absent.PASSES),),
+        "throttled Fetch", "Fetch has a throttle time of 2 s", ("Fetch",), _THROTTLE,
         deliver=_throttled, applies=_is_fetched, nth=2,
     ),
     Situation(

@@ -1,6 +1,5 @@
 """Rules: names and ids of topics that a broker describes without a request for each."""
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 from kdissect.decoders.generated.summary import NO_TOPIC_ID
 from kdissect.decoders.generated.values import Value, items, sent
 from kdissect.model.finding import Claim, Severity, Who
+from kdissect.model.topic_name import is_legal_topic_name
 from kdissect.rules.guards import TopicId
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import RESPONSE, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.schema.types import Array, Field, Struct
 
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 # Brokers without ZooKeeper alone have these APIs, so that each topic has an id (KIP-516, KIP-848, KIP-932).
 _WITH_IDS = (
     "AlterShareGroupOffsets", "ConsumerGroupDescribe", "DeleteShareGroupOffsets", "DescribeTopicPartitions",
@@ -52,7 +51,7 @@ class ImpossibleTopicName(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield each name of a topic, of structs without an error."""
         for path, _, text in _of_topics(body.value, "topicName", ""):
-            if isinstance(text, str) and (not _LEGAL.fullmatch(text) or text in (".", "..")):
+            if isinstance(text, str) and not is_legal_topic_name(text):
                 yield body.violation(path, "the name of a topic", repr(text))
 
 

@@ -1,14 +1,12 @@
 """BDY026: A topic name that Kafka does not allow must be refused."""
 
-import re
 from collections.abc import Iterator
 
 from kdissect.model.finding import Claim, Who
+from kdissect.model.topic_name import is_legal_topic_name
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, Violation
 from kdissect.rules.views.body_view import Body
-
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
 class IllegalTopicName(BodyRule):
@@ -33,11 +31,7 @@ class IllegalTopicName(BodyRule):
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield names of the topics to create."""
         for index, topic in enumerate(body.value.topics):
-            if (
-                not isinstance(topic.name, str)
-                or not _LEGAL.fullmatch(topic.name)
-                or topic.name in (".", "..")
-            ):
+            if not isinstance(topic.name, str) or not is_legal_topic_name(topic.name):
                 yield body.violation(
                     f"topics[{index}].name", "an error for this name", f"{topic.name!r} accepted"
                 )
