@@ -18,6 +18,17 @@ _FORMS = (
     ("Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
     ("Google API key", re.compile(r"(?<![\w-])AIza[\w-]{35}(?![\w-])")),
     ("Stripe key", re.compile(r"(?<!\w)[rs]k_(?:live|test)_[A-Za-z0-9]{16,200}(?!\w)")),
+    ("SendGrid key", re.compile(r"(?<![\w.])SG\.[\w-]{22}\.[\w-]{43}(?![\w-])")),
+    ("npm token", re.compile(r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)")),
+    ("PyPI token", re.compile(r"(?<![\w-])pypi-AgE[\w-]{50,1000}(?![\w-])")),
+    ("Hugging Face token", re.compile(r"(?<!\w)hf_[A-Za-z0-9]{34}(?!\w)")),
+    ("DigitalOcean token", re.compile(r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)")),
+    ("Shopify token", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
+    ("Google client secret", re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
+    ("Vault token", re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
+    ("OpenAI key", re.compile(r"(?<![\w-])sk-proj-[\w-]{40,200}(?![\w-])")),
+    ("Azure key", re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}")),
+    ("Databricks token", re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
     (
         "private key",
         re.compile(
@@ -32,7 +43,7 @@ _BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
 _NAMES = (
     "(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
-    "access[_ -]?token|refresh[_ -]?token)"
+    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token)"
 )
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
@@ -42,11 +53,18 @@ _ASSIGNED = re.compile(
 )
 _PROSE = re.compile(r"[a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
-_CODE = re.compile(r"\w+(?:\.\w+)+[\[(].*", re.DOTALL)
+# `os.environ["X"]`, `process.env.DB_PASSWORD`
+_CODE = re.compile(
+    r"\w+(?:\.\w+)+[\[(].*"
+    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
+    r"(?:\.[A-Za-z_]\w*)+",
+    re.DOTALL,
+)
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
     r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"|SG\.|npm_|pypi-|hf_|do[opr]_v1|shp[acps]|GOCSPX|hv[sb]\.|sk-proj|dapi|(?:Account|Access)Key="
     r"|(?i:pass|pwd|secret|api|token)"
 )
 _LONGEST = 8_000  # characters of a password by its field's name

@@ -31,7 +31,7 @@ _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset({"name", "any_name", "birth", "address"})
 _NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
-_PAIRED = frozenset({"latitude", "longitude"})
+_PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
 
 class Found(NamedTuple):
@@ -160,8 +160,11 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
         if leaf.is_number and leaf.is_item and "geo" in tags:
             lists.setdefault(leaf.holder, []).append(leaf)
     for pair in by_holder.values():
-        if len(pair) == len(_PAIRED) and is_position(pair["latitude"].text, pair["longitude"].text):
-            yield from _both(pair["latitude"], pair["longitude"], Confidence.SURE)
+        if len(pair) < len(_PAIRED):
+            continue
+        latitude, longitude = pair["latitude_itself"], pair["longitude_itself"]
+        if is_position(latitude.text, longitude.text):
+            yield from _both(latitude, longitude, Confidence.SURE)
     for items in lists.values():
         if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
             yield from _both(items[0], items[1], Confidence.LIKELY)

@@ -36,10 +36,13 @@ _PHRASES = {
         "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
         "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
-    "latitude": "lat, latitude, latitud, breitengrad, latitudine, szerokosc, leveysaste, breddgrad",
+    "latitude": (
+        "lat, latitude, latitud, breitengrad, latitudine, szerokosc, szerokosc geograficzna, leveysaste, "
+        "breddgrad"
+    ),
     "longitude": (
-        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, pituusaste, "
-        "langdgrad"
+        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, "
+        "dlugosc geograficzna, pituusaste, langdgrad"
     ),
     "geo": (
         "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
@@ -50,13 +53,17 @@ _PHRASES = {
         "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
         "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
     ),
-    "version": "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver",
+    "version": (
+        "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
+        "upgraded, downgraded, section, chapter, clause"
+    ),
     "password": (
         "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
         "senha, losenord, salasana, passphrase, client secret, clientsecret, api key, apikey, access "
         "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
         "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
-        "parola, psk, api secret, apisecret, app secret, shared secret"
+        "parola, psk, api secret, apisecret, app secret, shared secret, api token, apitoken, bot token, "
+        "signing secret, webhook secret, jwt secret"
     ),
     "authorization": "authorization, proxy authorization, auth, x api key",
     "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
@@ -141,7 +148,7 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
     anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
-    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$){anywhere}")
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:s|(?<=s)es)?(?= |$){anywhere}")
 
 
 def _all_phrases(tag: str) -> str:
@@ -151,8 +158,14 @@ def _all_phrases(tag: str) -> str:
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:date|dt|day|days|ms|millis))?$"
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
 )
+# Of one of two fields: `lat_ms` and `long_tail` are of latencies.
+for _tag in ("latitude", "longitude"):
+    _PATTERNS[f"{_tag}_itself"] = re.compile(
+        rf"(?:{_PATTERNS[_tag].pattern})"
+        r"(?: (?:deg|degrees|decimal|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
+    )
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
 
