@@ -7,9 +7,12 @@ import re
 from base64 import b64decode, urlsafe_b64decode
 from binascii import Error
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
+_BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----"
+_BREAK = r"(?:[ \t]{0,9}(?:\r?\n|\\[rn]|%0[adAD]))"  # of a line, or its escape
 # Each with a form that nothing else has.
 _FORMS = (
     ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
@@ -32,8 +35,10 @@ _FORMS = (
     (
         "private key",
         re.compile(
-            r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----(?:[^-]|-(?!----)){1,20000}"
-            r"(?:-----END (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----|\Z)"
+            rf"{_BEGIN}(?:[^-]|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY-----"
+            # Without its end: as far as headers and base64 go (RFC 1421, section 4.4; RFC 7468, section 3).
+            rf"|{_BEGIN}(?:{_BREAK}{{1,9}}|\s{{0,9}}(?=[\w+/=]{{16}}))[A-Za-z0-9+/]{{4}}"
+            r"(?:[\w+/=:,%\s]|\\[rn]|-(?!----)){0,20000}"
         ),
     ),
 )
@@ -53,13 +58,16 @@ _ASSIGNED = re.compile(
 )
 _PROSE = re.compile(r"[a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
-# `os.environ["X"]`, `process.env.DB_PASSWORD`
+# `os.environ["X"]`, `process.env.DB_PASSWORD`, `Optional[str]`, `getPassword()`, `_API_KEYS`
 _CODE = re.compile(
     r"\w+(?:\.\w+)+[\[(].*"
+    r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
+    r"|_*[A-Z]+(?:_[A-Z]+)+|None[,)].*"
     r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
 )
+_VARIABLE = re.compile(rf"(?i:\w*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
@@ -92,13 +100,20 @@ _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.D
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
     """Yield the credentials in a text. `is_field`: it is the whole value of a field with a name."""
-    if _ANY.search(text):
-        yield from _formed(text)
+    found = _formed(text) if _ANY.search(text) else iter(())
     if has_tag(0, "aws_secret"):
-        for found in _AWS_SECRET.finditer(text):
-            yield _hit(found, 0, "AWS secret key", Confidence.SURE)
+        found = chain(found, _aws_secrets(text))
     if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
-        yield Hit(0, len(text), Kind.CREDENTIAL, Confidence.LIKELY, "password")
+        # Redaction leaves no part of it, whatever form another part has.
+        best = next(found, Hit(0, 0, Kind.CREDENTIAL, Confidence.LIKELY, "password"))
+        yield best._replace(start=0, end=len(text))
+    else:
+        yield from found
+
+
+def _aws_secrets(text: str) -> Iterator[Hit]:
+    for found in _AWS_SECRET.finditer(text):
+        yield _hit(found, 0, "AWS secret key", Confidence.SURE)
 
 
 def _formed(text: str) -> Iterator[Hit]:
@@ -153,4 +168,4 @@ def _is_secret(text: str) -> bool:
     plain = text.strip()
     if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
         return False
-    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE))
+    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE))

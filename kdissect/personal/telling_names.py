@@ -119,7 +119,9 @@ _OTHER_THINGS = frozenset((
     "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
     "valid", "at", "time", "timestamp", "ts", "length", "size", "country", "version", "index",
     "enabled", "flag", "required", "model", "hint", "policy", "expiry", "expires", "expiration",
-    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag",
+    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag", "file", "files",
+    "filename", "filepath", "path", "dir", "directory", "class", "provider", "encoder", "policy", "pattern",
+    "regex", "format", "column", "handler", "callback", "factory",
 ))  # fmt: skip
 
 
