@@ -22,8 +22,8 @@ BY_LANGUAGE = {
         "iban": "банкова сметка, сметка",
         "card": "номер на карта, карта",
         "password": "парола",
-        "name": "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена, familia, imena",
-        "any_name": "име, ime",
+        "name": "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена",
+        "any_name": "име, ime, familia, imena",
         "birth": "дата на раждане, рождена дата, data na razhdane, rozhdena data",
         "address": "адрес, улица, ulitsa",
     },
@@ -62,16 +62,16 @@ BY_LANGUAGE = {
         "iban": "acct iban, account iban, creditor iban, debtor iban",
         "card": "card num, card nbr, cc num, credit card, debit card",
         "name": (
-            "forename, first nm, last nm, full nm, cust nm, customer nm, fname, lname, mname, "
-            "beneficiary name, payee name, payer name, debtor name, creditor name, owner name, "
-            "guest name, passenger name, traveller name, client name, user full name, father name, "
+            "forename, first nm, last nm, full nm, cust nm, customer nm, "
+            "beneficiary name, payee name, payer name, debtor name, creditor name, "
+            "passenger name, traveller name, user full name, father name, "
             "mother name, mothers maiden name, fathers name, legal name, preferred name"
         ),
         "person": (
             "cdtr, dbtr, ultmt cdtr, ultmt dbtr, traveller, traveler, policyholder, policy holder, "
-            "citizen, candidate, cust"
+            "citizen, cust"
         ),
-        "any_name": "nm, holder",
+        "any_name": "fname, lname, mname, nm, holder",
         "birth": "born on, bday, birth dt, date birth, birth day, d o b, date of birth",
         "address": (
             "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, "
@@ -239,8 +239,8 @@ BY_LANGUAGE = {
         "card": "номер карты, банковская карта",
         "ip": "ip адрес",
         "password": "пароль, parol",
-        "name": "фамилия, отчество, фио, полное имя, familiya, otchestvo, fio",
-        "any_name": "имя, imya",
+        "name": "фамилия, отчество, фио, полное имя, familiya, otchestvo",
+        "any_name": "имя, imya, fio",
         "birth": "дата рождения, день рождения, data rozhdeniya",
         "address": "адрес, улица, адрес проживания, адрес регистрации, место жительства, adres",
         "national": "паспорт, снилс",

@@ -11,6 +11,7 @@ from typing import Any
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.leaf import Leaf
+from kdissect.personal.telling_names import is_name_of_person
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
@@ -79,7 +80,7 @@ def full_name(name: str, holder_name: str) -> str:
     plain = name.lower()
     if plain in _WRAPPERS:
         return holder_name or name
-    if plain in _NAME_PARTS and holder_name.lower().rstrip("s").endswith("name"):
+    if plain in _NAME_PARTS and is_name_of_person(holder_name):
         return f"{name} name"
     if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
         return f"{holder_name} {name}"

@@ -131,7 +131,7 @@ IDS = (
     NationalId(
         "ZA id number",
         "za.idnr",
-        "south african id, rsa id, said, sa id, sa id number, id nommer, id number",
+        "south african id, rsa id, said, sa id, sa id number, id nommer",
         r"\d{6} ?\d{4} ?\d{3}",
     ),
     NationalId(
@@ -262,6 +262,7 @@ def national_ids(
             is_named = any(says(one.names, words.words, is_name) for words, is_name in near)
             is_any = not is_named and any("national" in words.tags for words, _ in near)
             is_alone = one.alone is not None and one.alone.fullmatch(number) is not None
+            is_alone &= not any("version" in words.tags for words, _ in near)
             if not (is_named or is_alone or (is_any and one.national.module)):
                 continue
             if one.national.module and not _is_valid(one.national.module, number):

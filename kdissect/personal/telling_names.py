@@ -105,7 +105,8 @@ _PHRASES = {
     ),
     "no_address": (
         "email, e mail, mail, ip, mac, host, broker, web, url, wallet, memory, contract, bitcoin, server, "
-        "remote, peer, bind, listen, advertised, socket, node, proxy, bus"
+        "remote, peer, bind, listen, advertised, socket, node, proxy, bus, pci, i2c, mem, space, base, "
+        "physical, virtual, heap, stack, register, kernel, dns, gateway, multicast, broadcast, view"
     ),
     "national": (
         "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
@@ -162,6 +163,8 @@ _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag i
 _PATTERNS["birth_moment"] = re.compile(
     rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
 )
+# Files and containers have a birth, too.
+_PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
@@ -199,6 +202,13 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 def of_name(name: str) -> Telling:
     """Return the tags of a field's name."""
     return Telling(words_of(name), True)
+
+
+def is_name_of_person(name: str) -> bool:
+    """Return whether the name of a struct says that its parts are of a person's name, and not of a host's."""
+    words = words_of(name)
+    is_bare = words in ("name", "names")
+    return is_bare or (words.endswith((" name", " names")) and bool(of_name(name).tags & {"name", "person"}))
 
 
 @lru_cache(4096)
