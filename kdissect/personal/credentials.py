@@ -56,18 +56,19 @@ _ASSIGNED = re.compile(
     r"(?:[\"']?\s{0,4}(?P<sign>[=:])\s{0,4}|(?<=--password)\s)"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
-_PROSE = re.compile(r"[a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
+_PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
+_CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
 # `os.environ["X"]`, `process.env.DB_PASSWORD`, `Optional[str]`, `getPassword()`, `_API_KEYS`
 _CODE = re.compile(
     r"\w+(?:\.\w+)+[\[(].*"
     r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
-    r"|_*[A-Z]+(?:_[A-Z]+)+|None[,)].*"
+    r"|_*[A-Z]+(?:_[A-Z]+)+|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
     r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
 )
-_VARIABLE = re.compile(rf"(?i:\w*?{_NAMES})\)*")  # `password=password`
+_VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
@@ -93,6 +94,13 @@ _NO_SECRETS = frozenset(
         "invalid",
         "missing",
         "string",
+        "changed",
+        "match",
+        "await",
+        "lambda",
+        "input",
+        "function",
+        "bytes",
     }
 )
 _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.DOTALL)
@@ -126,7 +134,8 @@ def _formed(text: str) -> Iterator[Hit]:
             yield _hit(found, 1, "password in a URL", Confidence.SURE)
     for found in _ASSIGNED.finditer(text):
         group = found.lastgroup or ""
-        is_prose = group == "bare" and found["sign"] == ":" and _PROSE.fullmatch(found[group])
+        is_prose = found["sign"] == ":" and _PROSE.fullmatch(found[group])
+        is_prose = group == "bare" and (is_prose or _CALL.fullmatch(found[group]))
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
 

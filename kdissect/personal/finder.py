@@ -29,7 +29,7 @@ _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
-_FIELDS_OF_PERSON = frozenset({"name", "any_name", "birth", "address"})
+_FIELDS_OF_PERSON = frozenset({"name", "any_name", "short_name", "birth", "address"})
 _NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
@@ -73,8 +73,10 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
         of_person = "person" in of_name(leaf.holder_name).tags
-        others = telling[leaf.holder] + (leaf.holder in short_names)
-        hit = person_field(leaf.text, tags, others, of_person, leaf.is_number)
+        fields = telling[leaf.holder]
+        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
+            fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
+        hit = person_field(leaf.text, tags, fields, of_person, leaf.is_number)
         if hit is not None:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]

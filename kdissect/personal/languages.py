@@ -65,13 +65,13 @@ BY_LANGUAGE = {
             "forename, first nm, last nm, full nm, cust nm, customer nm, "
             "beneficiary name, payee name, payer name, debtor name, creditor name, "
             "passenger name, traveller name, user full name, father name, "
-            "mother name, mothers maiden name, fathers name, legal name, preferred name"
+            "mother name, mothers maiden name, fathers name, preferred name"
         ),
         "person": (
             "cdtr, dbtr, ultmt cdtr, ultmt dbtr, traveller, traveler, policyholder, policy holder, "
             "citizen, cust"
         ),
-        "any_name": "fname, lname, mname, nm, holder",
+        "any_name": "nm, holder",
         "birth": "born on, bday, birth dt, date birth, birth day, d o b, date of birth",
         "address": (
             "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, "

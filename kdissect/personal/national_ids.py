@@ -131,7 +131,7 @@ IDS = (
     NationalId(
         "ZA id number",
         "za.idnr",
-        "south african id, rsa id, said, sa id, sa id number, id nommer",
+        "south african id, rsa id, sa id, sa id number, id nommer",
         r"\d{6} ?\d{4} ?\d{3}",
     ),
     NationalId(

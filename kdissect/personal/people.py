@@ -42,7 +42,7 @@ _LONGEST_NUMBER = 16
 _LONGEST_ADDRESS = 200
 _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
 # Code, and addresses of memory
-_PROGRAM = re.compile(r"[={}<>\[\]|\\_$*^~]|::|;$|\b0x[0-9a-fA-F]")
+_PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _STREET = re.compile(
     r".*(?:street|road|avenue|lane|square|stra(?:ss|ß)e|gasse|platz|weg|straat|laan|gatan|vej|vei|katu|tie)"
@@ -56,6 +56,7 @@ _OF_MACHINES = frozenset((
     "broker", "bus", "dma", "cpu", "gpu", "ram", "rom", "usb", "pci", "kib", "mib", "gib", "index",
     "segment", "cell", "level", "channel", "function", "device", "server", "space",
 ))  # fmt: skip
+_NUMBER = re.compile(r"\b\d")  # not of `IPv4`
 _SHORTEST_CAPITALS = 3  # `4 GB`
 _LETTER = re.compile(r"[^\W\d_]")
 _CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Han and Hangul
@@ -73,11 +74,10 @@ def person_field(
     is_likely = of_person or telling > 1
     is_alone = "birth_alone" in tags and not is_likely
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
+    is_bare |= "short_name" in tags and telling > 0
     if is_number:
         kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and _is_birth_number(text) else None
-    elif ("name" in tags or (is_bare and not _is_of_nobody(text))) and _is_name(
-        text, "name" in tags and telling > 1
-    ):
+    elif ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
         kind = Kind.NAME
     elif "birth" in tags and is_birth_date(text) and not (is_alone and ":" in text):
         kind = Kind.BIRTH_DATE
@@ -98,14 +98,12 @@ def _is_name(text: str, is_of_person: bool) -> bool:
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):
         return False
     words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
+    if not is_of_person and any(word.lower() in _NO_PERSONS for word in words):
+        return False
     is_written = any(not word[0].islower() for word in words)
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     is_constant &= not is_of_person or plain in _CONSTANTS or len(plain) == 1
     return is_written and not is_constant
-
-
-def _is_of_nobody(text: str) -> bool:
-    return any(word.lower() in _NO_PERSONS for word in _WORDS.findall(text))
 
 
 def is_birth_date(text: str) -> bool:
@@ -167,7 +165,9 @@ def _is_address(text: str, is_of_person: bool) -> bool:
         return False
     if not any(map(_is_of_place, _WORDS.findall(plain))):
         return False
-    return any(map(str.isdigit, plain)) or (is_of_person and not any(word[0].islower() for word in words))
+    return _NUMBER.search(plain) is not None or (
+        is_of_person and not any(word[0].islower() for word in words)
+    )
 
 
 def _is_of_place(word: str) -> bool:

@@ -80,6 +80,7 @@ _PHRASES = {
         "fornavn, mellomnavn, mellemnavn, efternavn, etternavn, fulde navn, fuldt navn, fullt navn, prenume, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
+    "short_name": "fname, lname, mname",
     "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
         "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
@@ -122,7 +123,7 @@ _OTHER_THINGS = frozenset((
     "enabled", "flag", "required", "model", "hint", "policy", "expiry", "expires", "expiration",
     "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag", "file", "files",
     "filename", "filepath", "path", "dir", "directory", "class", "provider", "encoder", "policy", "pattern",
-    "regex", "format", "column", "handler", "callback", "factory",
+    "regex", "format", "column", "handler", "callback", "factory", "ref",
 ))  # fmt: skip
 
 
@@ -168,7 +169,7 @@ _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
-        rf"(?:{_PATTERNS[_tag].pattern})"
+        rf"(?<!p 50 )(?<!p 9\d )(?:{_PATTERNS[_tag].pattern})"
         r"(?: (?:deg|degrees|decimal|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
     )
 ANY_ID = _PATTERNS["national"]
