@@ -19,6 +19,7 @@ from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
 from kdissect.personal.text_fields import percent_span, text_leaves
 
 FILLER = "x"
+_MAX_ROUNDS = 4
 # Colours of a terminal are in texts of logs.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\x1b(?!\[)")
 # Confluent's serializer of JSON Schema writes a zero byte and an id of four bytes first.
@@ -111,12 +112,18 @@ def masked(content: Content, decode: Decode | None = None) -> bytes:
     """Return the bytes of a content without the personal data found in it, of the same length.
 
     A content that cannot be examined as a whole is filled, but for binary ones. So is one whose hits cannot
-    be replaced alone.
+    be replaced alone. Without what hid it, the remaining text may look personal: it is examined again.
     """
-    if content.form in (Form.LARGE, Form.CUT):
-        return filled(content.data)
-    if not content.found:
-        return content.data
+    for _ in range(_MAX_ROUNDS):
+        if not content.found or content.form in (Form.LARGE, Form.CUT):
+            break
+        name = content.leaves[0].name if content.form is Form.TEXT else ""
+        content = examine(_masked_once(content, decode), name, decode)
+    is_whole = not content.found and content.form not in (Form.LARGE, Form.CUT)
+    return content.data if is_whole else filled(content.data)
+
+
+def _masked_once(content: Content, decode: Decode | None) -> bytes:
     if content.text is not None:
         return _masked_text(content)
     made = None if decode is None else _masked_value(content, decode)

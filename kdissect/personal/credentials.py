@@ -7,9 +7,12 @@ import re
 from base64 import b64decode, urlsafe_b64decode
 from binascii import Error
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
+_BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----"
+_BREAK = r"(?:[ \t]{0,9}(?:\r?\n|\\[rn]|%0[adAD]))"  # of a line, or its escape
 # Each with a form that nothing else has.
 _FORMS = (
     ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
@@ -18,11 +21,24 @@ _FORMS = (
     ("Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
     ("Google API key", re.compile(r"(?<![\w-])AIza[\w-]{35}(?![\w-])")),
     ("Stripe key", re.compile(r"(?<!\w)[rs]k_(?:live|test)_[A-Za-z0-9]{16,200}(?!\w)")),
+    ("SendGrid key", re.compile(r"(?<![\w.])SG\.[\w-]{22}\.[\w-]{43}(?![\w-])")),
+    ("npm token", re.compile(r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)")),
+    ("PyPI token", re.compile(r"(?<![\w-])pypi-AgE[\w-]{50,1000}(?![\w-])")),
+    ("Hugging Face token", re.compile(r"(?<!\w)hf_[A-Za-z0-9]{34}(?!\w)")),
+    ("DigitalOcean token", re.compile(r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)")),
+    ("Shopify token", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
+    ("Google client secret", re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
+    ("Vault token", re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
+    ("OpenAI key", re.compile(r"(?<![\w-])sk-proj-[\w-]{40,200}(?![\w-])")),
+    ("Azure key", re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}")),
+    ("Databricks token", re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
     (
         "private key",
         re.compile(
-            r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----(?:[^-]|-(?!----)){1,20000}"
-            r"(?:-----END (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----|\Z)"
+            rf"{_BEGIN}(?:[^-]|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY-----"
+            # Without its end: as far as headers and base64 go (RFC 1421, section 4.4; RFC 7468, section 3).
+            rf"|{_BEGIN}(?:{_BREAK}{{1,9}}|\s{{0,9}}(?=[\w+/=]{{16}}))[A-Za-z0-9+/]{{4}}"
+            r"(?:[\w+/=:,%\s]|\\[rn]|-(?!----)){0,20000}"
         ),
     ),
 )
@@ -32,7 +48,7 @@ _BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
 _NAMES = (
     "(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
-    "access[_ -]?token|refresh[_ -]?token)"
+    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token)"
 )
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
@@ -40,13 +56,24 @@ _ASSIGNED = re.compile(
     r"(?:[\"']?\s{0,4}(?P<sign>[=:])\s{0,4}|(?<=--password)\s)"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
-_PROSE = re.compile(r"[a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
+_PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
+_CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
-_CODE = re.compile(r"\w+(?:\.\w+)+[\[(].*", re.DOTALL)
+# `os.environ["X"]`, `process.env.DB_PASSWORD`, `Optional[str]`, `getPassword()`, `_API_KEYS`
+_CODE = re.compile(
+    r"\w+(?:\.\w+)+[\[(].*"
+    r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
+    r"|_*[A-Z]+(?:_[A-Z]+)+|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
+    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
+    r"(?:\.[A-Za-z_]\w*)+",
+    re.DOTALL,
+)
+_VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
     r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"|SG\.|npm_|pypi-|hf_|do[opr]_v1|shp[acps]|GOCSPX|hv[sb]\.|sk-proj|dapi|(?:Account|Access)Key="
     r"|(?i:pass|pwd|secret|api|token)"
 )
 _LONGEST = 8_000  # characters of a password by its field's name
@@ -67,6 +94,13 @@ _NO_SECRETS = frozenset(
         "invalid",
         "missing",
         "string",
+        "changed",
+        "match",
+        "await",
+        "lambda",
+        "input",
+        "function",
+        "bytes",
     }
 )
 _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.DOTALL)
@@ -74,13 +108,20 @@ _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.D
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
     """Yield the credentials in a text. `is_field`: it is the whole value of a field with a name."""
-    if _ANY.search(text):
-        yield from _formed(text)
+    found = _formed(text) if _ANY.search(text) else iter(())
     if has_tag(0, "aws_secret"):
-        for found in _AWS_SECRET.finditer(text):
-            yield _hit(found, 0, "AWS secret key", Confidence.SURE)
+        found = chain(found, _aws_secrets(text))
     if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
-        yield Hit(0, len(text), Kind.CREDENTIAL, Confidence.LIKELY, "password")
+        # Redaction leaves no part of it, whatever form another part has.
+        best = next(found, Hit(0, 0, Kind.CREDENTIAL, Confidence.LIKELY, "password"))
+        yield best._replace(start=0, end=len(text))
+    else:
+        yield from found
+
+
+def _aws_secrets(text: str) -> Iterator[Hit]:
+    for found in _AWS_SECRET.finditer(text):
+        yield _hit(found, 0, "AWS secret key", Confidence.SURE)
 
 
 def _formed(text: str) -> Iterator[Hit]:
@@ -93,7 +134,8 @@ def _formed(text: str) -> Iterator[Hit]:
             yield _hit(found, 1, "password in a URL", Confidence.SURE)
     for found in _ASSIGNED.finditer(text):
         group = found.lastgroup or ""
-        is_prose = group == "bare" and found["sign"] == ":" and _PROSE.fullmatch(found[group])
+        is_prose = found["sign"] == ":" and _PROSE.fullmatch(found[group])
+        is_prose = group == "bare" and (is_prose or _CALL.fullmatch(found[group]))
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
 
@@ -135,4 +177,4 @@ def _is_secret(text: str) -> bool:
     plain = text.strip()
     if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
         return False
-    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE))
+    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE))

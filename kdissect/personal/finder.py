@@ -29,9 +29,10 @@ _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
-_FIELDS_OF_PERSON = frozenset({"name", "any_name", "birth", "address"})
+_FIELDS_OF_PERSON = frozenset({"name", "any_name", "short_name", "birth", "address"})
 _NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
-_PAIRED = frozenset({"latitude", "longitude"})
+_OF_FONTS = frozenset({"first", "style", "weight", "size"})
+_PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
 
 class Found(NamedTuple):
@@ -50,6 +51,8 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     starts = [leaf.start for leaf in apart]
     whole: list[Hit] = []  # of the text around the fields in it
     telling: Counter[int] = Counter()
+    short_names = _both_names(leaves)
+    fonts = _fonts(leaves)
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
@@ -66,14 +69,33 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         found += [Found(leaf, hit) for hit in hits]
         telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
-        if is_open and tags & _FIELDS_OF_PERSON:
+        if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in fonts:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
         of_person = "person" in of_name(leaf.holder_name).tags
-        hit = person_field(leaf.text, tags, telling[leaf.holder], of_person, leaf.is_number)
+        fields = telling[leaf.holder]
+        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
+            fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
+        hit = person_field(leaf.text, tags, fields, of_person, leaf.is_number)
         if hit is not None:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
+
+
+def _both_names(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders with `fname` and `lname`: one of them alone may be of a file."""
+    firsts, lasts = (
+        {one.holder for one in leaves if one.name.lower() == name} for name in ("fname", "lname")
+    )
+    return firsts & lasts
+
+
+def _fonts(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders of fonts: a `family`, and what no person has next to it."""
+    steps: dict[int, set[str]] = {}
+    for leaf in leaves:
+        steps.setdefault(leaf.holder, set()).add(leaf.path.rpartition(".")[2].lower())
+    return {holder for holder, names in steps.items() if "family" in names and names & _OF_FONTS}
 
 
 def find_in(leaf: Leaf) -> list[Hit]:
@@ -160,8 +182,11 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
         if leaf.is_number and leaf.is_item and "geo" in tags:
             lists.setdefault(leaf.holder, []).append(leaf)
     for pair in by_holder.values():
-        if len(pair) == len(_PAIRED) and is_position(pair["latitude"].text, pair["longitude"].text):
-            yield from _both(pair["latitude"], pair["longitude"], Confidence.SURE)
+        if len(pair) < len(_PAIRED):
+            continue
+        latitude, longitude = pair["latitude_itself"], pair["longitude_itself"]
+        if is_position(latitude.text, longitude.text):
+            yield from _both(latitude, longitude, Confidence.SURE)
     for items in lists.values():
         if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
             yield from _both(items[0], items[1], Confidence.LIKELY)

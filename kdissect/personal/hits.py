@@ -45,6 +45,9 @@ MASKS = frozenset("xX*")
 """Characters of values that are masked already."""
 _MASKED = re.compile(rf"[\W_{''.join(sorted(MASKS))}]*")
 
+MASKED_WORD = re.compile(r"(?<!\w)[xX*]{3,}(?!\w)")
+"""A word that is masked, in a text that is not masked as a whole."""
+
 
 def is_masked(text: str) -> bool:
     """Return whether a text has a mask for each letter and digit."""

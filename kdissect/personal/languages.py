@@ -22,8 +22,8 @@ BY_LANGUAGE = {
         "iban": "банкова сметка, сметка",
         "card": "номер на карта, карта",
         "password": "парола",
-        "name": "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена, familia, imena",
-        "any_name": "име, ime",
+        "name": "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена",
+        "any_name": "име, ime, familia, imena",
         "birth": "дата на раждане, рождена дата, data na razhdane, rozhdena data",
         "address": "адрес, улица, ulitsa",
     },
@@ -56,22 +56,23 @@ BY_LANGUAGE = {
         "email": "email adr, email id, mail id",
         "phone": (
             "phone no, mobile no, mobile number, contact number, contact no, contact phone, mob no, "
+            "reach me on, reach me at, call me on, "
             "mob nb, phne nb, cellphone, landline, home phone, work phone"
         ),
         "iban": "acct iban, account iban, creditor iban, debtor iban",
         "card": "card num, card nbr, cc num, credit card, debit card",
         "name": (
-            "forename, first nm, last nm, full nm, cust nm, customer nm, fname, lname, mname, "
-            "beneficiary name, payee name, payer name, debtor name, creditor name, owner name, "
-            "guest name, passenger name, traveller name, client name, user full name, father name, "
-            "mother name, mothers maiden name, fathers name, legal name, preferred name"
+            "forename, first nm, last nm, full nm, cust nm, customer nm, "
+            "beneficiary name, payee name, payer name, debtor name, creditor name, "
+            "passenger name, traveller name, user full name, father name, "
+            "mother name, mothers maiden name, fathers name, preferred name"
         ),
         "person": (
             "cdtr, dbtr, ultmt cdtr, ultmt dbtr, traveller, traveler, policyholder, policy holder, "
-            "citizen, candidate, cust"
+            "citizen, cust"
         ),
-        "any_name": "nm",
-        "birth": "bday, birth dt, date birth, birth day, d o b, date of birth",
+        "any_name": "nm, holder",
+        "birth": "born on, bday, birth dt, date birth, birth day, d o b, date of birth",
         "address": (
             "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, "
             "mailing address, residential address, permanent address, current address, residence"
@@ -93,6 +94,11 @@ BY_LANGUAGE = {
         "birth": "sunniaeg, sunnikuupaev, sunnipaev",
         "address": "aadress, tanav, elukoht, postiaadress, koduaadress",
     },
+    "Dutch": {
+        "latitude": "breedtegraad",
+        "longitude": "lengtegraad",
+        "phone": "bel mij op, bel me op",
+    },
     "Finnish": {
         "email": "sahkopostiosoite",
         "phone": "matkapuhelin, matkapuhelinnumero, puhelinnro, puh",
@@ -103,6 +109,17 @@ BY_LANGUAGE = {
         "any_name": "nimi",
         "birth": "syntymapaiva",
         "address": "lahiosoite, kotiosoite, postiosoite, toimitusosoite, laskutusosoite",
+    },
+    "French": {
+        "phone": "rappeler au, joignable au, appelez moi au",
+        "password": "mdp",
+        "name": "nom client, nom du client, nom usuel, nom d usage, nom de naissance, nom et prenom",
+        "birth": "ne le, nee le, ne e le",
+        "address": "adresse postale, adresse de livraison, adresse de facturation, numero et voie",
+    },
+    "German": {
+        "phone": "rufen sie mich an, erreichbar unter, ruf mich an",
+        "name": "zuname, name des kunden, empfanger name, empfangername, rufname, geburtsname",
     },
     "Greek": {
         "email": "ηλεκτρονικό ταχυδρομείο, ηλ ταχυδρομείο, διεύθυνση email",
@@ -199,6 +216,10 @@ BY_LANGUAGE = {
         "birth": "gimimo data, gimimo diena",
         "address": "adresas, gatve, gyvenamoji vieta, namu adresas",
     },
+    "Portuguese": {
+        "name": "nome do cliente, nome cliente, nome do titular, nome social, nome da mae",
+        "birth": "dt nascimento, dt nasc",
+    },
     "Romanian": {
         "email": "adresa email, adresa de email, adresa e mail, posta electronica",
         "phone": "nr telefon, telefon mobil, nr de telefon, numar mobil",
@@ -218,8 +239,8 @@ BY_LANGUAGE = {
         "card": "номер карты, банковская карта",
         "ip": "ip адрес",
         "password": "пароль, parol",
-        "name": "фамилия, отчество, фио, полное имя, familiya, otchestvo, fio",
-        "any_name": "имя, imya",
+        "name": "фамилия, отчество, фио, полное имя, familiya, otchestvo",
+        "any_name": "имя, imya, fio",
         "birth": "дата рождения, день рождения, data rozhdeniya",
         "address": "адрес, улица, адрес проживания, адрес регистрации, место жительства, adres",
         "national": "паспорт, снилс",
@@ -249,28 +270,35 @@ BY_LANGUAGE = {
     },
     "Spanish": {
         "email": "correo electronico, e mail",
-        "phone": "telefono movil, numero de telefono, celular, telefono celular, nro telefono, fono",
+        "phone": (
+            "telefono movil, numero de telefono, celular, telefono celular, nro telefono, fono, "
+            "llameme al, llamame al"
+        ),
         "iban": "cuenta bancaria, numero de cuenta",
         "card": "numero tarjeta, numero de tarjeta, nro tarjeta",
         "name": (
             "apellido paterno, apellido materno, nombre y apellido, nombre cliente, primer nombre, "
-            "segundo nombre"
+            "segundo nombre, nombre del cliente, nombre del titular, nombre de pila"
         ),
         "birth": "fecha nac, fec nacimiento, f nacimiento",
         "address": "domicilio particular, calle y numero, calle numero, direccion postal",
     },
     "Turkish": {
         "email": "e posta, eposta, e posta adresi, eposta adresi, mail adresi",
-        "phone": "telefon, telefon numarasi, telefon no, cep telefonu, gsm no, cep tel",
+        "phone": (
+            "telefon, telefon numarasi, telefon no, cep telefonu, gsm no, cep tel, telefonum, telefon numaram"
+        ),
+        "latitude": "enlem",
+        "longitude": "boylam",
         "iban": "hesap no, hesap numarasi, banka hesabi",
-        "card": "kart no, kart numarasi, kredi karti",
+        "card": "kart no, kart numarasi, kredi karti, kart numaram, kredi kartim",
         "ip": "ip adresi",
         "password": "sifre, şifre, parola",
         "name": "soyad, soyadi, soyisim, adi soyadi, ad soyad, isim soyisim, tam ad, musteri adi",
         "any_name": "adi, isim",
         "birth": "dogum tarihi, dogum gunu, dogum",
         "address": "adres, adresi, ev adresi, teslimat adresi, sokak, cadde, acik adres",
-        "national": "kimlik no, kimlik numarasi",
+        "national": "kimlik no, kimlik numarasi, kimlik numaram",
     },
     "Ukrainian": {
         "email": "пошта, електронна пошта, ел пошта",

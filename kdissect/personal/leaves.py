@@ -11,6 +11,7 @@ from typing import Any
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.leaf import Leaf
+from kdissect.personal.telling_names import is_name_of_person
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
@@ -20,7 +21,16 @@ _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABELS = frozenset({"name", "key", "field", "attribute", "label", "property", "question", "code", "id"})
-_LABELLED = frozenset({"value", "values", "answer", "text", "val", "content"})
+_LABELLED = frozenset((
+    "value", "values", "answer", "text", "val", "content",
+    "old", "new", "oldvalue", "newvalue", "old_value", "new_value",
+))  # fmt: skip
+# Values of attributes of OpenTelemetry have their type around them (OTLP, AnyValue).
+_ANY_VALUE = frozenset(
+    {"stringvalue", "string_value", "intvalue", "int_value", "doublevalue", "double_value"}
+)
+# Tables: names of columns, and lists of rows next to them.
+_COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
 _NEUTRAL = frozenset({"date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"})
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
 _ESCAPE = re.compile(
@@ -34,7 +44,7 @@ _LONGEST_STEP = 64
 class _Struct:
     """A struct or list that is open."""
 
-    __slots__ = ("is_list", "key", "name", "number", "outer", "path")
+    __slots__ = ("at", "is_list", "key", "name", "number", "outer", "path")
 
     def __init__(self, path: str, name: str, number: int, is_list: bool, outer: _Struct | None) -> None:
         self.outer = outer
@@ -43,6 +53,8 @@ class _Struct:
         self.number = number
         self.is_list = is_list
         self.key: str | None = None
+        self.at = 0
+        """The place of its next value in a list."""
 
     def step(self) -> tuple[str, str]:
         """Return path and name of its next value."""
@@ -68,7 +80,7 @@ def full_name(name: str, holder_name: str) -> str:
     plain = name.lower()
     if plain in _WRAPPERS:
         return holder_name or name
-    if plain in _NAME_PARTS and holder_name.lower().rstrip("s").endswith("name"):
+    if plain in _NAME_PARTS and is_name_of_person(holder_name):
         return f"{name} name"
     if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
         return f"{holder_name} {name}"
@@ -98,6 +110,7 @@ def json_leaves(text: str, escapes: int = 1) -> list[Leaf] | None:
             stack.pop()
         elif first == ",":
             stack[-1].key = None
+            stack[-1].at += 1
         elif first != ":" and len(made.leaves) < MAX_LEAVES:
             _add_token(made, stack[-1], token, escapes)
     return made.leaves
@@ -111,6 +124,8 @@ class _Made:
         self._numbers = 0
         self._labels: dict[int, tuple[int, str]] = {}
         """By the number of a struct: the place of its label among the leaves, and the label."""
+        self._columns: dict[int, list[str]] = {}
+        """By the number of a struct: the names of the columns of its table."""
 
     def opened(self, outer: _Struct | None, is_list: bool) -> _Struct:
         """Return a struct or list that begins in another one."""
@@ -120,8 +135,10 @@ class _Made:
 
     def add(self, around: _Struct, leaf: Leaf) -> None:
         """Add the next value of a struct, under the label next to it if it has one."""
-        key = (around.outer.key if around.is_list and around.outer is not None else around.key) or ""
-        struct = around.outer if around.is_list and around.outer is not None else around
+        struct = around
+        if around.outer is not None and (around.is_list or (around.key or "").lower() in _ANY_VALUE):
+            struct = around.outer
+        key = struct.key or ""
         if key.lower() in _LABELS and not leaf.is_number and not around.is_list:
             self._labels.setdefault(struct.number, (len(self.leaves), leaf.text))
         elif key.lower() in _LABELLED and struct.number in self._labels:
@@ -129,7 +146,18 @@ class _Made:
             outer = struct.outer or struct
             leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
             self.leaves[at] = self.leaves[at]._replace(name="")
+        elif around.is_list:
+            leaf = self._in_table(around, struct, leaf)
         self.leaves.append(leaf)
+
+    def _in_table(self, around: _Struct, struct: _Struct, leaf: Leaf) -> Leaf:
+        """Return an item of a list with the name of its column if the list is a row."""
+        if not struct.is_list:
+            if (struct.key or "").lower() in _COLUMNS and not leaf.is_number:
+                self._columns.setdefault(struct.number, []).append(leaf.text)
+            return leaf
+        names = self._columns.get(struct.outer.number if struct.outer is not None else 0, ())
+        return leaf._replace(name=names[around.at], is_item=False) if around.at < len(names) else leaf
 
     def add_inside(self, leaf: Leaf, escapes: int, raw: str | None) -> bool:
         """Add the leaves of JSON in a text instead of the text. Return False if it has none.
@@ -234,6 +262,7 @@ def value_leaves(value: Any) -> list[Leaf]:
             leaf = Leaf(path, name, str(inner), is_number, around.number, around.name, is_item=around.is_list)
             if is_number or not made.add_inside(leaf, 1, None):
                 made.add(around, leaf)
+        around.at += 1
     return made.leaves
 
 

@@ -34,7 +34,7 @@ IDS = (
         "DE Steuer-ID",
         "de.idnr",
         "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
-        "steuer identifikationsnummer, steuer nr",
+        "steuer identifikationsnummer, steuer nr, id nr",
         r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
     ),
     NationalId("ES DNI", "es.dni", "dni, nif, documento", r"\d{8}-?[A-Z]"),
@@ -71,7 +71,7 @@ IDS = (
         r"\d{6}(?:[A-F]\d{3}[\dA-FHJ-NPR-Y]|[-+]\d{3}[A-FHJ-NPR-Y])",
     ),
     NationalId(
-        "BR CPF", "br.cpf", "cpf", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", r"\d{3}\.\d{3}\.\d{3}-\d{2}"
+        "BR CPF", "br.cpf", "cpf, documento", r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}", r"\d{3}\.\d{3}\.\d{3}-\d{2}"
     ),
     NationalId(
         "CN RIC",
@@ -84,7 +84,7 @@ IDS = (
     NationalId(
         "GB NINO",
         "",
-        "nino, national insurance, ni number",
+        "nino, national insurance, national insurance number, ni number",
         r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
     ),
     NationalId("GB NHS number", "gb.nhs", "nhs, nhs number", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
@@ -113,6 +113,8 @@ IDS = (
     NationalId("BG EGN", "bg.egn", "egn, егн", r"\d{10}"),
     NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, tckn, kimlik", r"[1-9]\d{10}"),
     NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar, uidai", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    # The check digit of the RFC is often wrong in use, so that stdnum does not ask for it.
+    NationalId("MX RFC", "mx.rfc", "rfc", r"[A-ZÑ]{4}\d{6}[A-Z\d]{3}"),
     NationalId(
         "MX CURP",
         "mx.curp",
@@ -129,7 +131,7 @@ IDS = (
     NationalId(
         "ZA id number",
         "za.idnr",
-        "south african id, rsa id, said, sa id, sa id number, id nommer, id number",
+        "south african id, rsa id, sa id, sa id number, id nommer",
         r"\d{6} ?\d{4} ?\d{3}",
     ),
     NationalId(
@@ -260,6 +262,7 @@ def national_ids(
             is_named = any(says(one.names, words.words, is_name) for words, is_name in near)
             is_any = not is_named and any("national" in words.tags for words, _ in near)
             is_alone = one.alone is not None and one.alone.fullmatch(number) is not None
+            is_alone &= not any("version" in words.tags for words, _ in near)
             if not (is_named or is_alone or (is_any and one.national.module)):
                 continue
             if one.national.module and not _is_valid(one.national.module, number):

@@ -5,11 +5,28 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.hits import MASKED_WORD, Confidence, Hit, Kind
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
 _LONGEST_NAME = 80
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
+# Values of programs that lack a name, or stand for one.
+_PLACEHOLDERS = frozenset((
+    "none", "null", "nil", "undefined", "unknown", "true", "false", "string", "text", "varchar", "str",
+    "empty", "default", "anonymous", "optional", "required", "unset", "hidden", "redacted", "not set",
+    "not available", "total",
+))  # fmt: skip
+# Words of names of companies, of roles and of parts of systems: a field `name` in `customer` may have them.
+_NO_PERSONS = frozenset((
+    "gmbh", "inc", "ltd", "llc", "corp", "corporation", "company", "kg", "plc", "oy", "srl", "bv",
+    "pty", "limited", "team", "group", "support", "service", "services", "system", "systems", "admin",
+    "administrator", "root", "account", "user", "desk", "bot", "agent", "sender", "receiver", "test",
+    "suite", "leader", "follower", "broker", "server", "client", "node", "cluster", "worker", "job",
+    "task", "consumer", "producer", "queue", "topic", "letter", "connector", "controller", "replica",
+    "gateway", "database", "api", "app",
+))  # fmt: skip
+# `README.md`, `org.apache.Foo`; not `J.R. Ewing`
+_FILE = re.compile(r"[^\W\d_]{3,}\.[^\W\d_]")
 _ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
 _YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.] ?|\. ?|[年년] ?)(\d{1,2})(?:[-/.] ?|[月월] ?)(\d{1,2})[.日일]?")
 _DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})\.?")
@@ -24,6 +41,23 @@ _EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
 _LONGEST_NUMBER = 16
 _LONGEST_ADDRESS = 200
 _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
+# Code, and addresses of memory
+_PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
+_WORDS = re.compile(r"[^\W\d_]+")
+_STREET = re.compile(
+    r".*(?:street|road|avenue|lane|square|stra(?:ss|ß)e|gasse|platz|weg|straat|laan|gatan|vej|vei|katu|tie)"
+    r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
+    re.IGNORECASE,
+)
+# Words of addresses in computers, often with a capital at the beginning of a text.
+_OF_MACHINES = frozenset((
+    "line", "slot", "bank", "node", "rack", "host", "port", "frame", "page", "pages", "block", "offset",
+    "byte", "bytes", "bit", "bits", "range", "row", "register", "version", "enabled", "disabled",
+    "broker", "bus", "dma", "cpu", "gpu", "ram", "rom", "usb", "pci", "kib", "mib", "gib", "index",
+    "segment", "cell", "level", "channel", "function", "device", "server", "space",
+))  # fmt: skip
+_NUMBER = re.compile(r"\b\d")  # not of `IPv4`
+_SHORTEST_CAPITALS = 3  # `4 GB`
 _LETTER = re.compile(r"[^\W\d_]")
 _CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Han and Hangul
 
@@ -38,12 +72,14 @@ def person_field(
     """
     kind = None
     is_likely = of_person or telling > 1
+    is_alone = "birth_alone" in tags and not is_likely
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
+    is_bare |= "short_name" in tags and telling > 0
     if is_number:
-        kind = Kind.BIRTH_DATE if "birth_moment" in tags and _is_birth_number(text) else None
+        kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and _is_birth_number(text) else None
     elif ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
         kind = Kind.NAME
-    elif "birth" in tags and is_birth_date(text):
+    elif "birth" in tags and is_birth_date(text) and not (is_alone and ":" in text):
         kind = Kind.BIRTH_DATE
     elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text, is_likely):
         kind = Kind.ADDRESS
@@ -59,7 +95,11 @@ def _is_name(text: str, is_of_person: bool) -> bool:
     plain = text.strip()
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
+    if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):
+        return False
     words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
+    if not is_of_person and any(word.lower() in _NO_PERSONS for word in words):
+        return False
     is_written = any(not word[0].islower() for word in words)
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     is_constant &= not is_of_person or plain in _CONSTANTS or len(plain) == 1
@@ -121,6 +161,19 @@ def _is_address(text: str, is_of_person: bool) -> bool:
     if _CASELESS.search(plain):
         return True
     words = plain.split()
-    if len(words) < 2 or not _LETTER.search(plain):
+    if len(words) < 2 or not _LETTER.search(plain) or _PROGRAM.search(plain):
         return False
-    return any(map(str.isdigit, plain)) or (is_of_person and not any(word[0].islower() for word in words))
+    if not any(map(_is_of_place, _WORDS.findall(plain))):
+        return False
+    return _NUMBER.search(plain) is not None or (
+        is_of_person and not any(word[0].islower() for word in words)
+    )
+
+
+def _is_of_place(word: str) -> bool:
+    """Return whether a word may be of an address: with a capital, if its script has any, or of streets."""
+    if word.lower() in _OF_MACHINES or MASKED_WORD.fullmatch(word):
+        return False
+    if word[0].islower() or (word.isupper() and len(word) < _SHORTEST_CAPITALS):
+        return _STREET.fullmatch(word) is not None
+    return True

@@ -36,10 +36,13 @@ _PHRASES = {
         "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
         "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
-    "latitude": "lat, latitude, latitud, breitengrad, latitudine, szerokosc, leveysaste, breddgrad",
+    "latitude": (
+        "lat, latitude, latitud, breitengrad, latitudine, szerokosc, szerokosc geograficzna, leveysaste, "
+        "breddgrad"
+    ),
     "longitude": (
-        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, pituusaste, "
-        "langdgrad"
+        "lon, lng, long, longitude, longitud, langengrad, laengengrad, longitudine, dlugosc, "
+        "dlugosc geograficzna, pituusaste, langdgrad"
     ),
     "geo": (
         "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
@@ -50,13 +53,17 @@ _PHRASES = {
         "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
         "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
     ),
-    "version": "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver",
+    "version": (
+        "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
+        "upgraded, downgraded, section, chapter, clause"
+    ),
     "password": (
         "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
         "senha, losenord, salasana, passphrase, client secret, clientsecret, api key, apikey, access "
         "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
         "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
-        "parola, psk, api secret, apisecret, app secret, shared secret"
+        "parola, psk, api secret, apisecret, app secret, shared secret, api token, apitoken, bot token, "
+        "signing secret, webhook secret, jwt secret"
     ),
     "authorization": "authorization, proxy authorization, auth, x api key",
     "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
@@ -73,6 +80,7 @@ _PHRASES = {
         "fornavn, mellomnavn, mellemnavn, efternavn, etternavn, fulde navn, fuldt navn, fullt navn, prenume, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
+    "short_name": "fname, lname, mname",
     "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
         "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
@@ -98,7 +106,8 @@ _PHRASES = {
     ),
     "no_address": (
         "email, e mail, mail, ip, mac, host, broker, web, url, wallet, memory, contract, bitcoin, server, "
-        "remote, peer, bind, listen, advertised, socket, node, proxy, bus"
+        "remote, peer, bind, listen, advertised, socket, node, proxy, bus, pci, i2c, mem, space, base, "
+        "physical, virtual, heap, stack, register, kernel, dns, gateway, multicast, broadcast, view"
     ),
     "national": (
         "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
@@ -112,7 +121,9 @@ _OTHER_THINGS = frozenset((
     "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
     "valid", "at", "time", "timestamp", "ts", "length", "size", "country", "version", "index",
     "enabled", "flag", "required", "model", "hint", "policy", "expiry", "expires", "expiration",
-    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag",
+    "brand", "offset", "sequence", "seq", "revision", "checksum", "digest", "etag", "file", "files",
+    "filename", "filepath", "path", "dir", "directory", "class", "provider", "encoder", "policy", "pattern",
+    "regex", "format", "column", "handler", "callback", "factory", "ref",
 ))  # fmt: skip
 
 
@@ -141,7 +152,7 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
     anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
-    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})s?(?= |$){anywhere}")
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:s|(?<=s)es)?(?= |$){anywhere}")
 
 
 def _all_phrases(tag: str) -> str:
@@ -151,8 +162,16 @@ def _all_phrases(tag: str) -> str:
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:date|dt|day|days|ms|millis))?$"
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
 )
+# Files and containers have a birth, too.
+_PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
+# Of one of two fields: `lat_ms` and `long_tail` are of latencies.
+for _tag in ("latitude", "longitude"):
+    _PATTERNS[f"{_tag}_itself"] = re.compile(
+        rf"(?<!p 50 )(?<!p 9\d )(?:{_PATTERNS[_tag].pattern})"
+        r"(?: (?:deg|degrees|decimal|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
+    )
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
 
@@ -184,6 +203,13 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 def of_name(name: str) -> Telling:
     """Return the tags of a field's name."""
     return Telling(words_of(name), True)
+
+
+def is_name_of_person(name: str) -> bool:
+    """Return whether the name of a struct says that its parts are of a person's name, and not of a host's."""
+    words = words_of(name)
+    is_bare = words in ("name", "names")
+    return is_bare or (words.endswith((" name", " names")) and bool(of_name(name).tags & {"name", "person"}))
 
 
 @lru_cache(4096)

@@ -1,4 +1,4 @@
-"""The fields inside of a text: CSV with names, forms, XML, key=value, labelled lines, vCards, and JSON."""
+"""The fields inside of a text: CSV with names, SQL, forms, XML, key=value, labelled lines, vCards, JSON."""
 
 from __future__ import annotations
 
@@ -10,20 +10,32 @@ from urllib.parse import unquote
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
+from kdissect.personal.sql_values import sql_leaves
 from kdissect.personal.telling_names import of_name
 
 _CODE = "%[0-9A-Fa-f]{2}"
 _KEY = rf"(?:[^\W\d]|{_CODE})(?:[\w.-]|{_CODE}|\[\w{{0,40}}\]){{0,120}}"
-# An element of XML; an item of a list of fields in brackets, as `toString` of classes prints it; a name, an
-# equals sign and a value, in quotes or without; and a line of a label and a value.
+# A part of multipart/form-data (RFC 7578, section 4.2); the name before an email address (RFC 5322, section
+# 3.4); an element of XML; an item of a list of fields in brackets, as `toString` of classes prints it; a
+# name, an equals sign and a value, in quotes or without; a name, a colon and a value in quotes (Protobuf,
+# Python); a line of a label and a value; a row of a table in Markdown; and a field of a struct of Go (`%+v`).
 _FIELD = re.compile(
-    r"<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
+    rf"^Content-Disposition: form-data; name=\"(?P<control>{_KEY})\"\r?\n"
+    r"(?:[\w-]{1,40}:[^\r\n]{0,200}\r?\n)?\r?\n(?P<body>[^\r\n]{1,200})\r?$"
+    r"|^(?P<mail>From|To|Cc|Reply-To|Sender):[ \t]\"?(?P<mailbox>[^\"<>@,:\n]{2,80}?)\"?[ \t]?<"
+    r"(?=[^<>@\s]{1,64}@)"
+    r"|<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
     rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
     r"(?=, ?[\w.]{1,60}=|[)\]}])"
     rf"|(?:(?<=[\s&?;,{{(\[|])|^)(?P<key>{_KEY})=(?!\w{{0,60}}[({{\[]\w+=)"
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
+    rf"|(?:(?<=[\s{{(\[,])|^)(?P<mark>[\"']?)(?P<named>{_KEY})(?P=mark): ?"
+    r"(?:\"(?P<double>[^\"\\\n]{1,200})\"|'(?P<apostrophes>[^'\\\n]{1,200})')"
     r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}[\"']?(?P<line>[^\n]{2,200}?)"
-    r"[\"']?\r?$",
+    r"[\"']?\r?$"
+    r"|^\|[ \t]?(?P<first>[^\W\d_][\w ./-]{1,40}?)[ \t]{0,40}\|[ \t]{0,4}(?P<cell>[^|\s][^|\n]{1,200}?)"
+    r"[ \t]{0,40}\|[ \t\r]{0,4}$"
+    r"|(?<=[{ ])(?P<member>[A-Z]\w{1,40}):(?P<printed>[^\s{}:\"'][^{}:\n]{0,200}?)(?= [A-Z]\w{0,40}:|\})",
     re.MULTILINE,
 )
 _TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
@@ -39,8 +51,15 @@ _CELLS = {
     for one in _SEPARATORS
 }
 _VCARD = "BEGIN:VCARD"
+_CALENDAR = "BEGIN:VCALENDAR"
 _PROPERTY = re.compile(
     r"^(?P<property>FN|N|BDAY|ADR)(?:;[^:\n]{0,80})?:(?P<value>[^\n]{2,200}?)\r?$", re.MULTILINE
+)
+# RFC 5545, section 3.2.2: the name of an attendee. A line may go on in the next one.
+_COMMON_NAME = re.compile(
+    r"^(?:ORGANIZER|ATTENDEE)(?:;[^:\n]{0,200}?)?;CN="
+    r"(?:\"(?P<quoted>[^\"\n]{2,80})\"|(?P<bare>[^\";:,\n]{2,80}))",
+    re.MULTILINE,
 )
 # RFC 6350, section 6: family and given names, and street, are parts between semicolons.
 _PROPERTIES = {
@@ -51,12 +70,21 @@ _PROPERTIES = {
 }
 # Numbers of holders: of a form, of a list in brackets, of lines, and of the first element or row.
 _FORM, _LIST, _LINES, _FIRST = 1, 2, 3, 4
+# Groups of names, and of values that are in one struct whatever is around them.
+_NAMES = ("element", "item", "key", "named", "label", "control", "first", "member", "mail")
+_HOLDERS = {
+    "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
+    "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES,
+}  # fmt: skip
+# Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
+# log. Passwords have their own form there.
+_IF_TELLING = frozenset({"line", "cell", "double", "apostrophes", "printed"})
 
 
 def text_leaves(text: str, name: str) -> list[Leaf]:
     """Return a text as a leaf, and the fields inside of it."""
     leaves = [Leaf("$", name, text, start=0, end=len(text))]
-    for leaf in _cells(text) or _card(text) or _embedded(text) or _fields(text):
+    for leaf in sql_leaves(text) or _cells(text) or _card(text) or _embedded(text) or _fields(text):
         leaves.append(leaf)
         if len(leaves) >= MAX_LEAVES:
             break
@@ -84,21 +112,21 @@ def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
 
 def _fields(text: str) -> Iterator[Leaf]:
     elements = _Elements(text) if "<" in text else None
-    for found in _FIELD.finditer(text):
+    at = 0
+    while (found := _FIELD.search(text, at)) is not None:
+        at = found.end()
         group = found.lastgroup or ""
         start, end = found.span(group)
-        raw, name = found[group], found["element"] or found["item"] or found["key"] or found["label"]
+        raw, name = found[group], next(filter(None, map(found.group, _NAMES)))
         name, written = unquote(name), raw
-        holder, holder_name = 0, ""
-        if group == "line":
+        holder, holder_name = _HOLDERS.get(group, 0), ""
+        if group in _IF_TELLING:
             tags = of_name(name).tags
-            if (
-                not tags or "password" in tags
-            ):  # a sentence, or a level of a log. Passwords have their own form
+            if not (tags or group == "cell") or "password" in tags:
+                at = found.start(group)  # there may be fields in it
                 continue
-            holder = _LINES
-        elif group == "free":
-            holder = _LIST
+        elif holder:
+            pass
         elif elements is not None and elements.has(found.start()):
             holder, holder_name = elements.around(found.start())
         elif group == "bare" and "&" in (text[found.start() - 1 : found.start()], text[end : end + 1]):
@@ -107,7 +135,7 @@ def _fields(text: str) -> Iterator[Leaf]:
         if group == "bare" and "%" in raw:
             written = unquote(written)
         path = f"$.{shown_step(name)}"[:MAX_PATH]
-        name = full_name(name.rpartition(":")[2], holder_name)
+        name = "full name" if group == "mailbox" else full_name(name.rpartition(":")[2], holder_name)
         is_alone = holder != 0 or written != raw
         yield Leaf(
             path, name, written, False, holder, holder_name, start, end, is_part=True, is_alone=is_alone
@@ -185,7 +213,9 @@ def _rows(text: str, start: int, names: list[str], separator: str) -> list[Leaf]
 
 
 def _card(text: str) -> list[Leaf]:
-    """Return the properties of a vCard (RFC 6350)."""
+    """Return the properties of a vCard (RFC 6350), and the names in a calendar (RFC 5545)."""
+    if text.startswith(_CALENDAR):
+        return [_named(found, found.lastgroup or "") for found in _COMMON_NAME.finditer(text)]
     if not text.startswith(_VCARD):
         return []
     leaves = []
@@ -199,6 +229,11 @@ def _card(text: str) -> list[Leaf]:
             )
             at += len(part) + 1
     return leaves
+
+
+def _named(found: re.Match[str], group: str) -> Leaf:
+    start, end = found.span(group)
+    return Leaf("$.CN", "full name", found[group], False, _LINES, "", start, end, is_part=True, is_alone=True)
 
 
 def _embedded(text: str) -> list[Leaf]:

@@ -130,7 +130,57 @@ FINDS = {
     "HU, tax id": ("national_id", {"adoazonosito_jel": "8071592153"}),
     "JP": ("national_id", {"myNumber": "123456789018"}),
     "IN, PAN": ("national_id", {"pan_number": "ABCPE1234F"}),
+    "MX, RFC": ("national_id", {"rfc": "GODE561231GR8"}),
+    "name in a table of JSON": ("name", {"columns": ["id", "lastName"], "rows": [[None, "Muster"]]}),
+    "phone in an attribute of OpenTelemetry": (
+        "phone",
+        {"attributes": [{"key": "user.phone", "value": {"stringValue": "030 901820"}}]},
+    ),
+    "phone that changed": ("phone", {"field": "phone", "old": None, "new": "030 901820"}),
+    "address in a list": ("address", {"addresses": [{"line1": "Main Road 12"}]}),
+    "name in INSERT": ("name", "INSERT INTO t (id, last_name) VALUES (7, 'O''Connor'), (8, NULL);"),
+    "name in UPDATE": ("name", "UPDATE t SET last_name = 'Muster', v = v + 1 WHERE id = 7"),
+    "name in multipart": (
+        "name",
+        '--b\r\nContent-Disposition: form-data; name="lastName"\r\n\r\nMuster\r\n--b--\r\n',
+    ),
+    "name of an attendee": (
+        "name",
+        "BEGIN:VCALENDAR\r\nATTENDEE;ROLE=CHAIR;CN=Anna Muster:urn:x\r\nEND:VCALENDAR\r\n",
+    ),
+    "name in a table of Markdown": ("name", "| Field | Value |\n|---|---|\n| Last name | Muster |\n"),
+    "id in a table of Markdown": ("national_id", "| Field | Value |\n|---|---|\n| NIF | 54362315-K |\n"),
+    "name in Protobuf's text": ("name", 'id: 7 customer { last_name: "Muster" } v: 2'),
+    "name in Python's text": ("name", "saved {'id': 7, 'last_name': 'Muster', 'ok': True} now"),
+    "name in a struct of Go": ("name", "&{ID:7 LastName:Muster Active:true}"),
+    "name in German": ("name", {"zuname": "Muster"}),
+    "name in French": ("name", {"nom_usuel": "Muster"}),
+    "name in Portuguese": ("name", {"nome_do_cliente": "Ana Muster"}),
+    "birth date in French": ("birth_date", "Né le: 03/02/1980\nOK"),
+    "birth as days": ("birth_date", {"born_on": 11743}),
+    "card in Turkish": ("card", "Kart numaram 4111111111111111"),
+    "phone in a sentence in German": ("phone", "Bitte rufen Sie mich an: 030 901820"),
+    "token of an API": ("credential", {"API_TOKEN": "e7aea53e515324f72f3bbece2bffae85"}),
+    "key of SendGrid": ("credential", f"rotate SG.{'a1' * 11}.{'b2' * 21}c today"),
+    "token of npm": ("credential", f"rotate npm_{'a1' * 18} today"),
+    "key of Azure": ("credential", f"AccountName=x;AccountKey={'a1' * 43}==;EndpointSuffix=y"),
 }
+
+
+def test_the_name_before_an_email_address() -> None:
+    text = "From: Anna Muster <anna@example.com>\r\nSubject: Order\r\n"
+    assert sorted(one[1:] for one in found(text)) == [("email", "anna@example.com"), ("name", "Anna Muster")]
+
+
+def test_coordinates_in_turkish() -> None:
+    assert [one[1] for one in found({"enlem": 41.01234, "boylam": 28.97654})] == ["coordinates"] * 2
+
+
+def test_statements_that_are_cut() -> None:
+    row = "INSERT INTO t (first_name, last_name) VALUES ('Anna', 'Muster')"
+    assert [one[2] for one in found(row)] == ["Anna", "Muster"]
+    assert [one[2] for one in found(row[:-3])] == ["Anna"]
+    assert [one[2] for one in found(row.replace("'Anna'", "lower('Anna')"))] == []
 
 
 @pytest.mark.parametrize("case", FINDS)
@@ -198,6 +248,15 @@ LOOKALIKES = {
     "numbers of a version in a list": {"version": [2020, 1, 2], "dobs": [1, 2, 3]},
     "a street in code": "street=<none> address=broker1:9092 addr=0x7f",
     "a query without a person": "/api?street=on&page=2&birth=asc",
+    "latencies": {"lat_ms": 41.01234, "long_tail": 28.97654},
+    "a version of an upgrade": "upgraded agent from 81.2.69.142 to the next",
+    "a section": "see section 81.2.69.142",
+    "a version in an attribute": [{"key": "service.version", "value": {"stringValue": "81.2.69.142"}}],
+    "a variable in code": "const password = process.env.DB_PASSWORD;",
+    "statements without values": "SELECT first_name, phone FROM t WHERE id = ? AND last_name = ?",
+    "columns": "CREATE TABLE t (last_name VARCHAR(80) NOT NULL, password CHAR(60))",
+    "members of a class": 'private String firstName = null; @Email String email; name: "Worker"',
+    "rows without telling columns": {"columns": ["sku", "title"], "rows": [["7", "Garden Table"]]},
     "a tag": "<address>10.0.0.1:9092</address><name>svc-a</name>",
 }
 
@@ -312,6 +371,13 @@ HOSTILE = {
     "url": "a://b:",
     "quotes": '"\\',
     "passwords": "password=",
+    "statements": "INSERT INTO t (a) VALUES ('",
+    "statements that set": "UPDATE t SET a = '",
+    "rows of tables": "|a|",
+    "members": "{A:",
+    "names in quotes": "a: '",
+    "mails": "From: a",
+    "parts": 'Content-Disposition: form-data; name="a"\n',
 }
 
 
