@@ -20,7 +20,7 @@ from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.recorder.incident_reports import write_reports
 from kdissect.recorder.watch import Reading
 from kdissect.rules.replays import replays_of
-from kdissect.schema.citations import all_sources
+from kdissect.schema.fact_tables import keep_texts
 
 _OURS = __name__.partition(".")[0]
 _LIBRARIES = frozenset({"cramjam", "crc32c", "cryptography", "isal", "lz4", "orjson", "zstandard"})
@@ -84,8 +84,8 @@ def _imports(code: CodeType, module: ModuleType) -> Iterator[str]:
 
 
 def rehearse_reports() -> None:
-    """Write the reports of an empty capture, and read the tables that reports cite. They stay in memory."""
-    all_sources()
+    """Write the reports of an empty capture, and read all tables. They stay in memory."""
+    keep_texts()
     replays_of("")
     with TemporaryDirectory() as folder:
         capture = Path(folder) / "empty.pcapng"

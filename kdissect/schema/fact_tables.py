@@ -8,14 +8,30 @@ from kdissect.model.errors import SchemaError
 FOLDER = os.path.dirname(__file__)  # noqa: PTH120
 
 
+_kept: dict[str, str] = {}
+
+
+def keep_texts() -> None:
+    """Read all files into memory, for a process that cannot read the folder later: 0.2 MB."""
+    for folder, _, names in os.walk(FOLDER):
+        for name in names:
+            if name.endswith((".table", ".schema")):
+                path = os.path.relpath(os.path.join(folder, name), FOLDER)  # noqa: PTH118
+                _kept[path] = read_text(path)
+
+
 def read_text(path: str) -> str:
     """Return the text of a file. `path` is relative to the schema folder. Raises OSError if there is none."""
+    if path in _kept:
+        return _kept[path]
     with open(os.path.join(FOLDER, path), encoding="utf-8") as file:  # noqa: PTH118, PTH123
         return file.read()
 
 
 def file_names(folder: str) -> list[str]:
     """Return the names of the files in one of the schema's folders, in no order."""
+    if _kept:
+        return [name for at, name in map(os.path.split, _kept) if at == folder]
     with os.scandir(os.path.join(FOLDER, folder)) as entries:  # noqa: PTH118
         return [entry.name for entry in entries]
 

@@ -45,9 +45,9 @@ def run(arguments: Sequence[str]) -> int:
     """Test a broker or a client, print the report and return the exit code."""
     words = list(arguments)
     if words[:1] == ["diff"]:
-        from kdissect.cli.findings import conform_diff_command  # start-up: most test something
+        from kdissect.cli.findings import conform_diff  # start-up: most test something
 
-        return conform_diff_command.run(words[1:])
+        return conform_diff.run(words[1:])
     at = words.index("--") if "--" in words else len(words)
     parser = _parser()
     options = parser.parse_args(words[:at])
