@@ -471,13 +471,14 @@ def test_producers_are_named_as_their_connections_are_at_the_end(name: str, comp
     assert set(rows) == expected
 
 
-def wrote(talk: Talk, *records: bytes, count: int | None = None) -> Talk:
-    """Have a client write a batch, which no offset is known of."""
+def wrote(talk: Talk, *records: bytes, offset: int = 0, count: int | None = None) -> Talk:
+    """Have a client write a batch, which the broker stores at an offset."""
     data = [{"index": 0, "records": batch_bytes(b"".join(records), count or len(records))}]
-    topic_data = [{"name": "orders", "partition_data": data}]
-    return talk.ask(
-        PRODUCE, 3, {"transactional_id": None, "acks": 0, "timeout_ms": 1, "topic_data": topic_data}
-    )
+    asked = {"acks": -1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": data}]}
+    talk.ask(PRODUCE, 3, {"transactional_id": None, **asked})
+    row = {"index": 0, "error_code": 0, "base_offset": offset, "log_append_time_ms": -1}
+    responses = [{"name": "orders", "partition_responses": [row]}]
+    return talk.answer(PRODUCE, 3, {"responses": responses, "throttle_time_ms": 0}).wait(0.1)
 
 
 @ENGINES
@@ -497,8 +498,8 @@ def test_one_client_id_of_several_releases_has_a_clock_for_each(tmp_path: Path, 
 def test_no_record_of_a_damaged_batch_has_a_time(tmp_path: Path, compiled: str) -> None:
     whole = [record_bytes(delta, 0, b"key", b"value") for delta in range(3)]
     damaged = whole[1].replace(b"\x06key", b"\x03key")  # the length of the key is -2
-    talk = wrote(wrote(Talk("shop"), *whole), whole[0], damaged, whole[2])
-    wrote(talk, *whole[:2], count=4)
+    talk = wrote(wrote(Talk("shop"), *whole), whole[0], damaged, whole[2], offset=3)
+    wrote(talk, *whole[:2], offset=6, count=4)
     ran = run("delay", capture(tmp_path / "a.pcap", talk), "--format", "json", KDISSECT_NATIVE=compiled)
     (clock,) = json.loads(ran.out)["clocks"]
     assert (clock["records"], clock["without_time"]) == (3 + 3 + 4, 3 + 4)
