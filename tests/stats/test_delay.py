@@ -471,9 +471,12 @@ def test_producers_are_named_as_their_connections_are_at_the_end(name: str, comp
     assert set(rows) == expected
 
 
-def wrote(talk: Talk, *records: bytes, offset: int = 0, count: int | None = None) -> Talk:
+def wrote(
+    talk: Talk, *records: bytes, offset: int = 0, count: int | None = None, attributes: int = 0
+) -> Talk:
     """Have a client write a batch, which the broker stores at an offset."""
-    data = [{"index": 0, "records": batch_bytes(b"".join(records), count or len(records))}]
+    batch = batch_bytes(b"".join(records), count or len(records), attributes=attributes)
+    data = [{"index": 0, "records": batch}]
     asked = {"acks": -1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": data}]}
     talk.ask(PRODUCE, 3, {"transactional_id": None, **asked})
     row = {"index": 0, "error_code": 0, "base_offset": offset, "log_append_time_ms": -1}
@@ -503,6 +506,14 @@ def test_no_record_of_a_damaged_batch_has_a_time(tmp_path: Path, compiled: str) 
     ran = run("delay", capture(tmp_path / "a.pcap", talk), "--format", "json", KDISSECT_NATIVE=compiled)
     (clock,) = json.loads(ran.out)["clocks"]
     assert (clock["records"], clock["without_time"]) == (3 + 3 + 4, 3 + 4)
+
+
+@ENGINES
+def test_markers_that_a_client_writes_are_no_records(tmp_path: Path, compiled: str) -> None:
+    talk = wrote(wrote(Talk("shop"), record_bytes()), record_bytes(), offset=1, attributes=1 << 5)
+    ran = run("delay", capture(tmp_path / "a.pcap", talk), "--format", "json", KDISSECT_NATIVE=compiled)
+    (clock,) = json.loads(ran.out)["clocks"]
+    assert clock["records"] == 1
 
 
 def test_parts_of_distributions_without_a_value_are_empty() -> None:

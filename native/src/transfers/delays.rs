@@ -561,6 +561,9 @@ impl Delays {
 
     /// `delay_state.runs_of`; None if Python has to read the records.
     fn runs(&mut self, py: Python<'_>, data: &[u8], batch: &Batch) -> PyResult<Option<Box<[Run]>>> {
+        if batch.attributes & CONTROL_BATCH != 0 {
+            return Ok(Some(Box::default())); // markers are no records
+        }
         if self.contents.is_dense(batch) || batch.count < 1 {
             return Ok(None);
         }
