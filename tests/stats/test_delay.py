@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdissect.api import Dissection
+from kdissect.cli.statistics.blind_spots_text import blind_spots_lines
 from kdissect.decoders.generated.values import sent
 from kdissect.engine.records.compiled_records import BATCH_QUESTIONS
 from kdissect.engine.records.record_sets import record_sets
@@ -30,7 +32,10 @@ from kdissect.stats.by_delay.delay_state import (
     runs_of,
 )
 from kdissect.stats.by_delay.delay_traffic import DelayTraffic
+from tests.causes.talks import Talk
 from tests.support.console import CAPTURES, run
+from tests.support.messages.batches import batch_bytes, record_bytes
+from tests.support.messages.valued_topics import PRODUCE, capture
 
 S, MS = 10**9, 10**6
 START = 1_700_000_000 * S
@@ -314,7 +319,10 @@ def test_both_engines_have_the_same_state(steps: list[tuple[Any, ...]]) -> None:
         for where, counts, distributions, parts, lag in its.readers()
     ]
     assert found == mine.readers()
-    assert its.clocks() == mine.clocks()
+    assert sorted(its.clocks()) == sorted(mine.clocks())
+    assert [its.take_clock(sender) for sender in (0, 0, 1)] == [
+        mine.take_clock(sender) for sender in (0, 0, 1)
+    ]
     assert (its.forgotten, its.unplaced, its.left, its.now) == (
         mine.forgotten, mine.unplaced, mine.left, mine.now,
     )  # fmt: skip
@@ -437,6 +445,101 @@ def test_a_request_log_has_lag_and_no_delays() -> None:
     assert known
     assert known.items() <= lags[1].items()
     assert "it has no records" in run("delay", folder / "kafka44.requests.log.gz", "--format", "table").out
+
+
+ENGINES = pytest.mark.parametrize("compiled", ["0", pytest.param("1", marks=pytest.mark.skipif(
+    not is_compiled, reason="the native engine is not built"
+))])  # fmt: skip
+IDENTITY = ("principal", "client_id", "software")
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    "name", ["kafka44_franz_sasl.pcapng", "kafka44_java_refused.pcapng", "kafka39_franz_raw.pcapng"]
+)
+def test_producers_are_named_as_their_connections_are_at_the_end(name: str, compiled: str) -> None:
+    writes = [exchange for exchange in Dissection(str(CAPTURES / name)) if exchange.api_key == PRODUCE]
+    expected = {
+        (exchange.connection.principal, exchange.client_id, exchange.connection.software)
+        for exchange in writes
+        if any(not batch.is_control for found in record_sets(exchange) for batch in found.found.batches)
+    }
+    assert any(principal or software for principal, _, software in expected)
+    ran = run("delay", CAPTURES / name, "--format", "json", KDISSECT_NATIVE=compiled)
+    rows = [tuple(row[part] for part in IDENTITY) for row in json.loads(ran.out)["clocks"]]
+    assert len(rows) == len(expected)
+    assert set(rows) == expected
+
+
+def wrote(
+    talk: Talk, *records: bytes, offset: int = 0, count: int | None = None, attributes: int = 0
+) -> Talk:
+    """Have a client write a batch, which the broker stores at an offset."""
+    batch = batch_bytes(b"".join(records), count or len(records), attributes=attributes)
+    data = [{"index": 0, "records": batch}]
+    asked = {"acks": -1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": data}]}
+    talk.ask(PRODUCE, 3, {"transactional_id": None, **asked})
+    row = {"index": 0, "error_code": 0, "base_offset": offset, "log_append_time_ms": -1}
+    responses = [{"name": "orders", "partition_responses": [row]}]
+    return talk.answer(PRODUCE, 3, {"responses": responses, "throttle_time_ms": 0}).wait(0.1)
+
+
+@ENGINES
+def test_one_client_id_of_several_releases_has_a_clock_for_each(tmp_path: Path, compiled: str) -> None:
+    talks = []
+    for number, version in enumerate(("1.0", "2.0", "1.0")):
+        talk = Talk("shop", 40000 + number, begins=number)
+        talk.ask(18, 3, {"client_software_name": "maker", "client_software_version": version})
+        talk.answer(18, 3, {"error_code": 0, "api_keys": [], "throttle_time_ms": 0})
+        talks.append(wrote(talk, *[record_bytes(delta) for delta in range(number + 1)]))
+    ran = run("delay", capture(tmp_path / "a.pcap", *talks), "--format", "json", KDISSECT_NATIVE=compiled)
+    found = [(row["software"], row["records"]) for row in json.loads(ran.out)["clocks"]]
+    assert found == [("maker 1.0", 4), ("maker 2.0", 2)]
+
+
+@ENGINES
+def test_no_record_of_a_damaged_batch_has_a_time(tmp_path: Path, compiled: str) -> None:
+    whole = [record_bytes(delta, 0, b"key", b"value") for delta in range(3)]
+    damaged = whole[1].replace(b"\x06key", b"\x03key")  # the length of the key is -2
+    talk = wrote(wrote(Talk("shop"), *whole), whole[0], damaged, whole[2], offset=3)
+    wrote(talk, *whole[:2], offset=6, count=4)
+    ran = run("delay", capture(tmp_path / "a.pcap", talk), "--format", "json", KDISSECT_NATIVE=compiled)
+    (clock,) = json.loads(ran.out)["clocks"]
+    assert (clock["records"], clock["without_time"]) == (3 + 3 + 4, 3 + 4)
+
+
+@ENGINES
+def test_markers_that_a_client_writes_are_no_records(tmp_path: Path, compiled: str) -> None:
+    talk = wrote(wrote(Talk("shop"), record_bytes()), record_bytes(), offset=1, attributes=1 << 5)
+    ran = run("delay", capture(tmp_path / "a.pcap", talk), "--format", "json", KDISSECT_NATIVE=compiled)
+    (clock,) = json.loads(ran.out)["clocks"]
+    assert clock["records"] == 1
+
+
+def test_parts_of_distributions_without_a_value_are_empty() -> None:
+    capture = CAPTURES / "kafka44_franz_sasl.pcapng"
+    topics = ("--topic", "nowhere*"), ()
+    for chosen in topics:
+        ran = run("delay", capture, *chosen, "-e", "delay_ns.p50", "--format", "csv")
+        assert ran.code == 0, ran.err
+    logged = CAPTURES / "logged" / "recorded" / "kafka44.requests.log.gz"
+    ran = run("delay", logged, "-e", "topic,delay_ns.p50", "--format", "csv")
+    assert ran.code == 0, ran.err
+    rows = ran.out.splitlines()
+    assert len(rows) > 1
+    assert all(row.endswith(",") for row in rows[1:])
+    ran = run("delay", logged, "-e", "topic.p50", "--format", "csv")
+    assert ran.code == 2
+
+
+@pytest.mark.parametrize(("number", "expected"), [(1, "  1 connection that"), (2, "  2 connections that")])
+def test_blind_spots_are_counted_in_words(number: int, expected: str) -> None:
+    facts = dict.fromkeys(
+        ("connections_in_one_direction", "bytes_not_captured", "bytes_cut_off", "cut_frames",
+         "exchanges_of_unknown_version"), 0,
+    )  # fmt: skip
+    found = blind_spots_lines({"opaque_connections": {}, "connections_begun_before": number, **facts})
+    assert list(found) == [expected + " began before the capture"]
 
 
 def test_clocks_of_recorded_producers() -> None:

@@ -66,14 +66,16 @@ def _names_of(rows: Sequence[Facts]) -> list[str]:
 def _column(name: str, rows: Sequence[Facts]) -> Column:
     """Return the column of a name, as rows or filters (`-Y`) spell it.
 
-    Raises UsageError for a name that is missing in all rows.
+    Raises UsageError for a name that is missing in all rows. A row whose value is null, as a distribution
+    without values is, may have any part of it.
     """
-    if not rows or any(_has(row, name.split(".")) for row in rows):
+    found = {_has(row, name.split(".")) for row in rows}
+    if True in found or False not in found:
         return Column(name)
     from kdissect.query.fields.printed_fields import places_of  # start-up: rows have most names
 
     for place in places_of(name):
-        if any(_has(row, place.split(".")) for row in rows):
+        if any(_has(row, place.split(".")) is True for row in rows):
             return Column(name, place.split("."))
     known = list(dict.fromkeys(found for row in rows for found in _paths(row)))
     near = near_names(name, known)
@@ -81,11 +83,15 @@ def _column(name: str, rows: Sequence[Facts]) -> Column:
     raise UsageError(f"no field {name!r}; {hint}")
 
 
-def _has(value: Any, path: Sequence[str]) -> bool:
+def _has(value: Any, path: Sequence[str]) -> bool | None:
+    """Return whether a value has a part. None: a null is before it."""
     if not path:
         return True
     if isinstance(value, list):
-        return any(_has(item, path) for item in value)
+        found = {_has(item, path) for item in value}
+        return True if True in found else None if None in found else False
+    if value is None:
+        return None
     return isinstance(value, dict) and path[0] in value and _has(value[path[0]], path[1:])
 
 

@@ -15,18 +15,18 @@ def blind_spots_lines(facts: Facts) -> Iterator[str]:
     if opaque:
         kinds = ", ".join(f"{count} {kind}" for kind, count in opaque.items())
         yield f"  {plural(sum(opaque.values()), 'connection')} that cannot be read: {kinds}"
-    for name, what in _COUNTS.items():
+    for name, (noun, what) in _COUNTS.items():
         if facts[name]:
-            yield f"  {facts[name]} {what}"
+            yield f"  {plural(facts[name], noun)} {what}"
     if facts.get("brokers"):
         yield f"  brokers without a connection in the capture: {printable(', '.join(facts['brokers']))}"
 
 
 _COUNTS = {
-    "connections_begun_before": "connections that began before the capture",
-    "connections_in_one_direction": "connections captured in one direction only",
-    "bytes_not_captured": "bytes that were not captured",
-    "bytes_cut_off": "bytes that the snapshot length cut off",
-    "cut_frames": "frames that were captured in part",
-    "exchanges_of_unknown_version": "exchanges in a version the schema does not know",
+    "connections_begun_before": ("connection", "that began before the capture"),
+    "connections_in_one_direction": ("connection", "captured in one direction only"),
+    "bytes_not_captured": ("byte", "not captured"),
+    "bytes_cut_off": ("byte", "that the snapshot length cut off"),
+    "cut_frames": ("frame", "captured in part"),
+    "exchanges_of_unknown_version": ("exchange", "in a version the schema does not know"),
 }

@@ -40,8 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     add("--by", metavar="DIMENSION,...", type=_dimensions, default=BY, help=(
         f"some of {', '.join(DIMENSIONS)} (default: {','.join(BY)})"
     ))  # fmt: skip
-    add("--topic", metavar="GLOB", action="append", help="only these topics")
-    add("--group", metavar="GLOB", action="append", help="only readers of these groups")
+    add("--topic", metavar="GLOB", action="append", help="only delays of these topics")
+    add("--group", metavar="GLOB", action="append", help="only delays of readers in these groups")
     add_tables(parser, *_TABLES)
     options = parser.parse_args(arguments)
     dissection = open_filtered(parser, options)

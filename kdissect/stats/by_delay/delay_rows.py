@@ -7,7 +7,7 @@ from typing import Any
 
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_delay.delay_state import ReaderRow, Sum
-from kdissect.stats.by_delay.delay_traffic import DelayTraffic
+from kdissect.stats.by_delay.delay_traffic import Clock, DelayTraffic, Producer
 
 Facts = dict[str, Any]
 Wanted = Callable[[str], object] | None
@@ -84,7 +84,7 @@ def delay_facts(traffic: DelayTraffic, by: Sequence[str], wanted: Wanted, groups
             "topic": topic,
             "partition": reader.partition,
             "group": ", ".join(acting) or None,
-            "client_id": traffic.clients[reader.client][0].client_id,
+            "client_id": traffic.clients[reader.client][2],
         }
         key = cluster, *(values[dimension] for dimension in by)
         rows.setdefault(key, _Row()).add(reader, len(acting) < 2)
@@ -94,7 +94,10 @@ def delay_facts(traffic: DelayTraffic, by: Sequence[str], wanted: Wanted, groups
             ({"cluster": key[0]} if key[0] else {}) | dict(zip(by, key[1:], strict=True)) | row.facts()
             for key, row in sorted(rows.items(), key=lambda item: _order(item[0]))
         ],
-        "clocks": [_clock(traffic, *row) for row in traffic.clocks()],
+        "clocks": [
+            _clock(traffic, *row)
+            for row in sorted(traffic.clocks().items(), key=lambda row: _order((row[0][0], *row[0][1])))
+        ],
         "unplaced": traffic.unplaced,
         "batches_left_out": traffic.left,
         "forgotten": traffic.forgotten,
@@ -109,18 +112,16 @@ def _order(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
     return [(value is None, "" if value is None else value) for value in key]
 
 
-def _clock(
-    traffic: DelayTraffic, client: int, records: int, without: int, old: int, early: int, ahead: int,
-    behind: int | None,
-) -> Facts:  # fmt: skip
-    cluster = traffic.cluster_of(client)
+def _clock(traffic: DelayTraffic, producer: Producer, clock: Clock) -> Facts:
+    scope, client = producer
+    cluster = traffic.cluster_of(scope)
     return {
         **({"cluster": cluster} if cluster else {}),
-        **traffic.clients[client][0].facts(),
-        "records": records,
-        "without_time": without,
-        "too_old": old,
-        "after_produce": early,
-        "ahead_least_ns": ahead,
-        "behind_most_ns": behind,
+        **client.facts(),
+        "records": clock.records,
+        "without_time": clock.without,
+        "too_old": clock.old,
+        "after_produce": clock.early,
+        "ahead_least_ns": clock.ahead,
+        "behind_most_ns": clock.behind,
     }

@@ -44,8 +44,8 @@ ReadPartition = tuple[int, int, int, int, Sequence[ReadBatch]]
 Sum = tuple[int, int, int]
 """How many records, their nanoseconds in all, and the longest."""
 ClockRow = tuple[int, int, int, int, int, int, int | None]
-"""Producer, then its records: all, without a time, too old, after their Produce. By how much its clock is
-ahead at least, and behind at most.
+"""Connection, then its written records: all, without a time, too old, after their Produce. By how much the
+producer's clock is ahead at least, and behind at most.
 """
 
 
@@ -173,10 +173,9 @@ class _Reader:
 
 
 class _Clock:
-    __slots__ = ("ahead", "behind", "client", "early", "old", "records", "without")
+    __slots__ = ("ahead", "behind", "early", "old", "records", "without")
 
-    def __init__(self, client: int) -> None:
-        self.client = client
+    def __init__(self) -> None:
         self.records = self.without = self.old = self.early = self.ahead = 0
         self.behind: int | None = None
 
@@ -193,6 +192,9 @@ class _Clock:
                 self.ahead = max(self.ahead, -waited)
             else:
                 self.behind = waited if self.behind is None else min(self.behind, waited)
+
+    def row(self, sender: int) -> ClockRow:
+        return sender, self.records, self.without, self.old, self.early, self.ahead, self.behind
 
 
 class DelayState:
@@ -238,10 +240,9 @@ class DelayState:
         sent, answered = times
         is_all, is_transactional = kinds
         self.now = max(self.now, sent, answered)
-        client = self._clients[sender]
-        clock = self._clocks.get(client)
-        if clock is None and len(self._clocks) < READERS_KEPT:
-            clock = self._clocks[client] = _Clock(client)
+        clock = self._clocks.get(sender)
+        if clock is None and len(self._clocks) < self._readers_kept:
+            clock = self._clocks[sender] = _Clock()
         if clock is not None:
             clock.add(runs, sent)
         count = sum(run[1] for run in runs)
@@ -353,11 +354,13 @@ class DelayState:
         return found
 
     def clocks(self) -> list[ClockRow]:
-        """Return the clocks of producers."""
-        return [
-            (of.client, of.records, of.without, of.old, of.early, of.ahead, of.behind)
-            for of in self._clocks.values()
-        ]
+        """Return the clocks of connections, in any order."""
+        return [clock.row(sender) for sender, clock in self._clocks.items()]
+
+    def take_clock(self, sender: int) -> ClockRow | None:
+        """Return the clock of a connection that is over, and forget it. None if it wrote no records."""
+        clock = self._clocks.pop(sender, None)
+        return None if clock is None else clock.row(sender)
 
     def _partition(self, where: tuple[int, int]) -> _Partition | None:
         found = self._partitions.get(where)

@@ -7,7 +7,7 @@ The native engine takes most exchanges from blocks. Python reads the remaining o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
 from kdissect.decoders.records.control import control_key
@@ -34,7 +34,6 @@ from kdissect.stats.by_delay.delay_state import (
     MOST_OFFSET,
     READERS_KEPT,
     TRANSACTIONAL,
-    ClockRow,
     DelayState,
     ReadBatch,
     ReaderRow,
@@ -58,6 +57,33 @@ _ABORT = 0  # the type of a marker: ControlRecordType
 _OLD_MAGIC = 1
 TopicKey = tuple[str, str]
 """Identity (`stats.transfers.topic_key`) and scope (`session.identities`)."""
+Producer = tuple[str, Client]
+"""Scope, and the client as its connections name it when they are over."""
+
+
+class Clock(NamedTuple):
+    """Written records of a producer: how many in all, without a time, too old, after their Produce. Its clock
+    is ahead by `ahead` nanoseconds at least, and behind by `behind` at most (None: not known).
+    """
+
+    records: int
+    without: int
+    old: int
+    early: int
+    ahead: int
+    behind: int | None
+
+    def joined(self, other: Clock) -> Clock:
+        """Return the clock of the records of both."""
+        known = [behind for behind in (self.behind, other.behind) if behind is not None]
+        return Clock(
+            self.records + other.records,
+            self.without + other.without,
+            self.old + other.old,
+            self.early + other.early,
+            max(self.ahead, other.ahead),
+            min(known, default=None),
+        )
 
 
 class DelayTraffic:
@@ -69,7 +95,7 @@ class DelayTraffic:
     def __init__(self, names: TopicNames, batches: int = BATCHES_KEPT, readers: int = READERS_KEPT) -> None:
         self._names = names
         self.groups = GroupLinks()
-        self.clients: list[tuple[Client, ClientKey]] = []
+        self.clients: list[ClientKey] = []
         self.topics: list[Named] = []
         self.has_logs = False
         """Whether a request log, which has no records, is part of the input."""
@@ -78,8 +104,10 @@ class DelayTraffic:
         self._members: dict[tuple[str, str], list[int]] = {}
         """Clients by scope and a group that they act for, as of `_members_at`."""
         self._members_at = (0, 0)
-        self._senders: dict[str, dict[str | None, int]] = {}
-        """By connection and client id."""
+        self._senders: dict[str, tuple[ConnectionInfo, dict[str | None, int]]] = {}
+        """Open connections by id, and their numbers by client id."""
+        self._clocks: dict[Producer, Clock] = {}
+        """The clocks of connections that are over."""
         self._client_of: list[int] = []
         """By number of a connection."""
         self._brokers: dict[tuple[str, str], int] = {}
@@ -124,14 +152,22 @@ class DelayTraffic:
             for where, counts, distributions, stages, lag in self._state.readers()
         ]
 
-    def clocks(self) -> list[ClockRow]:
+    def clocks(self) -> dict[Producer, Clock]:
         """Return the clocks of producers."""
-        return self._state.clocks()
+        open_ones = {
+            number: (info, client_id)
+            for info, numbers in self._senders.values()
+            for client_id, number in numbers.items()
+        }
+        found = dict(self._clocks)
+        for row in self._state.clocks():
+            _count_clock(found, *open_ones[row[0]], Clock(*row[1:]))
+        return found
 
     def add(self, event: Event, wanted: bool = True) -> None:
         """Take the analyzer's next event. Only wanted reads and commits count."""
         if isinstance(event, ConnectionClosed):
-            self._senders.pop(event.connection.id, None)
+            self._close(event.connection)
         if not isinstance(event, Exchange):
             return
         self._names.pass_by(event)
@@ -174,13 +210,13 @@ class DelayTraffic:
         known = named if named.name is not None else Named.of(self._names, named.info, named.topic)
         return (known.identity, self._apart(known.scope)), known.name
 
-    def cluster_of(self, client: int) -> str:
-        """Return the present cluster of a client's broker, or an empty text if no other was captured."""
-        return self._apart(self.clients[client][1][0])
+    def cluster_of(self, scope: str) -> str:
+        """Return the present cluster of a scope, or an empty text if no other was captured."""
+        return self._apart(scope)
 
     def groups_of(self, client: int) -> tuple[str, ...]:
         """Return the groups that a client acts for."""
-        return tuple(sorted(self.groups.of_client(self.clients[client][1])))
+        return tuple(sorted(self.groups.of_client(self.clients[client])))
 
     def _apart(self, scope: str) -> str:
         return "" if self._identities is None else self._identities.apart(scope)
@@ -208,7 +244,7 @@ class DelayTraffic:
         if info.identities is not None and self._identities is not info.identities:
             self._identities = info.identities
             self._changes = self._changes_now()
-        of_connection = self._senders.setdefault(info.id, {})
+        _, of_connection = self._senders.setdefault(info.id, (info, {}))
         sender = of_connection.get(client_id)
         if sender is None:
             client = self._client(info, client_id)
@@ -230,8 +266,16 @@ class DelayTraffic:
         found = self._client_numbers.get(key)
         if found is None and len(self.clients) < CLIENTS_KEPT:
             found = self._client_numbers[key] = len(self.clients)
-            self.clients.append((client_named(info, client_id), key))
+            self.clients.append(key)
         return found
+
+    def _close(self, info: ConnectionInfo) -> None:
+        """Take that a connection is over: only now it is certain who wrote its records."""
+        _, numbers = self._senders.pop(info.id, (info, {}))
+        for client_id, number in numbers.items():
+            row = self._state.take_clock(number)
+            if row is not None:
+                _count_clock(self._clocks, info, client_id, Clock(*row[1:]))
 
     def _topic_at(self, broker: int, topic: str | bytes) -> int | None:
         """Return the number of a topic that a broker names."""
@@ -249,7 +293,7 @@ class DelayTraffic:
         if now != self._members_at:
             self._members_at = now
             self._members = {}
-            for number, (_, key) in enumerate(self.clients):
+            for number, key in enumerate(self.clients):
                 for name in self.groups.of_client(key):
                     self._members.setdefault((key[0], name), []).append(number)
         return self._members.get((scope, group), [])
@@ -350,6 +394,17 @@ class DelayTraffic:
                         self._state.committed(client, where, row.committed_offset, view.sent_ns, counts)
 
 
+def _count_clock(
+    clocks: dict[Producer, Clock], info: ConnectionInfo, client_id: str | None, clock: Clock
+) -> None:
+    producer = info.scope, client_named(info, client_id)
+    found = clocks.get(producer)
+    if found is not None:
+        clocks[producer] = found.joined(clock)
+    elif len(clocks) < CLIENTS_KEPT:
+        clocks[producer] = clock
+
+
 def _results(exchange: Exchange) -> dict[tuple[str | bytes, int], tuple[int, int]] | None:
     """Return error and base offset by topic and partition, none without a response. None if it does not
     fit.
@@ -380,7 +435,9 @@ def _batches(exchange: Exchange) -> dict[tuple[str | bytes, int], list[RecordBat
 
 
 def _runs(batch: RecordBatch) -> list[Run]:
-    """Return the CreateTimes of a batch's records. Without a time if they cannot be read."""
+    """Return the CreateTimes of a batch's records. If one of them cannot be read, no record has a time: the
+    times of a damaged batch are not certain, nor which record has which.
+    """
     if batch.is_control:
         return []
     read = 0

@@ -17,8 +17,8 @@ use crate::records::batch::{
     batches, Batch, CONTROL as CONTROL_BATCH, NONE, TRANSACTIONAL as IN_TRANSACTION,
 };
 use crate::records::content::Contents;
+use crate::records::record_reader::record;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
-use crate::wire::Wire;
 
 /// `history.api_keys.PRODUCE`.
 const PRODUCE: i16 = 0;
@@ -148,8 +148,9 @@ struct Reader {
     pending: VecDeque<Pending>,
 }
 
+/// Timestamps of the records that a connection wrote.
+#[derive(Default)]
 struct Clock {
-    client: u32,
     records: i64,
     without: i64,
     old: i64,
@@ -195,7 +196,8 @@ pub struct Delays {
     known: Known,
     partitions: ByKey<(u32, i64), Partition>,
     readers: ByKey<(u32, u32, i64), Reader>,
-    clocks: ByKey<u32, Clock>,
+    /// By the number of a connection.
+    clocks: Mixed<u32, Clock>,
     order: VecDeque<usize>,
     answers: Mixed<u32, i64>,
     /// By the number of a connection.
@@ -240,7 +242,7 @@ impl Delays {
             known: Known::default(),
             partitions: ByKey::default(),
             readers: ByKey::default(),
-            clocks: ByKey::default(),
+            clocks: Mixed::default(),
             order: VecDeque::new(),
             answers: Mixed::default(),
             clients: Vec::new(),
@@ -345,8 +347,12 @@ impl Delays {
 
     /// `DelayState.clocks`.
     fn clocks(&self) -> Vec<ClockRow> {
-        let row = |of: &Clock| (of.client, of.records, of.without, of.old, of.early, of.ahead, of.behind);
-        self.clocks.found.iter().map(row).collect()
+        self.clocks.iter().map(|(sender, clock)| clock.row(*sender)).collect()
+    }
+
+    /// `DelayState.take_clock`.
+    fn take_clock(&mut self, sender: u32) -> Option<ClockRow> {
+        self.clocks.remove(&sender).map(|clock| clock.row(sender))
     }
 }
 
@@ -555,6 +561,9 @@ impl Delays {
 
     /// `delay_state.runs_of`; None if Python has to read the records.
     fn runs(&mut self, py: Python<'_>, data: &[u8], batch: &Batch) -> PyResult<Option<Box<[Run]>>> {
+        if batch.attributes & CONTROL_BATCH != 0 {
+            return Ok(Some(Box::default())); // markers are no records
+        }
         if self.contents.is_dense(batch) || batch.count < 1 {
             return Ok(None);
         }
@@ -574,18 +583,18 @@ fn read_batch(batch: &Batch) -> Option<ReadBatch> {
     Some((batch.base_offset, last, i64::from(batch.count).max(0), control | transactional))
 }
 
-/// The CreateTimes of records that fill `data`, their number as the batch says; None if they do not fit.
+/// The CreateTimes of records that fill `data`, their number as the batch says; None if a record does not
+/// fit: Python decides what counts of a damaged batch.
 fn runs_in(data: &[u8], batch: &Batch) -> Option<Vec<Run>> {
-    let mut wire = Wire { data, at: 0 };
-    let (mut runs, mut count): (Vec<Run>, i64) = (Vec::new(), 0);
-    while wire.at < data.len() {
-        let length = usize::try_from(wire.varint()?).ok()?;
-        let end = wire.at.checked_add(length).filter(|end| *end <= data.len())?;
-        wire.byte()?;
+    let (mut runs, mut count, mut at): (Vec<Run>, i64, usize) = (Vec::new(), 0, 0);
+    let mut headers = Vec::new();
+    while at < data.len() {
+        headers.clear();
+        let found = record(data, at, &mut headers)?;
         let time = if batch.is_log_append_time() {
             batch.max_timestamp
         } else {
-            batch.base_timestamp.checked_add(wire.varlong()?)?
+            batch.base_timestamp.checked_add(found.timestamp_delta)?
         };
         let time = (time >= 0).then_some(time);
         match runs.last_mut() {
@@ -593,7 +602,7 @@ fn runs_in(data: &[u8], batch: &Batch) -> Option<Vec<Run>> {
             _ => runs.push((time, 1)),
         }
         count += 1;
-        wire.at = end;
+        at = found.end;
     }
     (count == i64::from(batch.count)).then_some(runs)
 }
@@ -631,12 +640,8 @@ impl Delays {
         runs: Box<[Run]>,
     ) {
         self.now = self.now.max(sent).max(answered);
-        let client = self.client(sender);
-        if self.clocks.known(client).is_some() || self.clocks.found.len() < self.readers_kept {
-            let at = self.clocks.place(client, || Clock::new(client));
-            if let Some(clock) = self.clocks.found.get_mut(at) {
-                clock.add(&runs, sent);
-            }
+        if self.clocks.contains_key(&sender) || self.clocks.len() < self.readers_kept {
+            self.clocks.entry(sender).or_default().add(&runs, sent);
         }
         let count: i64 = runs.iter().map(|run| run.1).sum();
         let Some(number) = self.partition(place).filter(|_| count > 0) else { return };
@@ -1023,8 +1028,8 @@ impl Reader {
 }
 
 impl Clock {
-    fn new(client: u32) -> Clock {
-        Clock { client, records: 0, without: 0, old: 0, early: 0, ahead: 0, behind: None }
+    fn row(&self, sender: u32) -> ClockRow {
+        (sender, self.records, self.without, self.old, self.early, self.ahead, self.behind)
     }
 
     fn add(&mut self, runs: &[Run], sent: i64) {
