@@ -63,7 +63,7 @@ _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
 _CODE = re.compile(
     r"\w+(?:\.\w+)+[\[(].*"
     r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
-    r"|_*[A-Z]+(?:_[A-Z]+)+|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
+    r"|_*[A-Z]+(?:_[A-Z]+)+|\*(?:mut|const)|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
     r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
@@ -103,7 +103,7 @@ _NO_SECRETS = frozenset(
         "bytes",
     }
 )
-_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+|%\w+%|\*+|\.+|-+", re.DOTALL)
+_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|\*+|\.+|-+", re.DOTALL)
 
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:

@@ -74,6 +74,8 @@ CODE_ABOUT_SECRETS = (
     "password = fallback_getpass(prompt, stream)",
     "fn password(api_key: i16) -> u32",
     "password: Column,",
+    "pub pwd: *mut c_char,",
+    "my $passwd = $ftp->secret;",
     "token = header.api_key",
     "let is_password = match kind {",
     '{"jwt_secret_ref": "vault"}',
