@@ -26,6 +26,8 @@ EDGES = {
     "-10 s": -10, "1901": -(1 << 31) - 5, "1678": -9_223_372_035, "2106": (1 << 32) - 2,
     "2262": 9_223_372_035, "9999": 253_402_300_000, "0001": -62_135_596_800,
 }  # fmt: skip
+# Timestamps of records stay where they were: of `delay` the columns that need none.
+OF_PACKETS = "topic,partition,group,records,delay_ns,broker_ns,poll_ns,commit_ns,committed_ns,lag,lag_ns,again,unmatched"
 COMMANDS = {
     "inspect": ("inspect", "--format", "jsonl", "--bodies", "--records"),
     "inspect tsv": ("inspect", "--format", "tsv"),
@@ -50,7 +52,7 @@ COMMANDS = {
     "changes": ("changes", "--format", "json"),
     "access": ("access", "--format", "json"),
     "offsets": ("offsets", "--format", "json"),
-    "delay": ("delay", "--format", "json"),
+    "delay": ("delay", "--format", "csv", "-e", OF_PACKETS),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "why": ("why", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),
