@@ -27,7 +27,7 @@ EDGES = {
     "2262": 9_223_372_035, "9999": 253_402_300_000, "0001": -62_135_596_800,
 }  # fmt: skip
 # Timestamps of records stay where they were: of `delay` the columns that need none.
-OF_PACKETS = "topic,partition,group,records,delay_ns,broker_ns,poll_ns,commit_ns,committed_ns,lag,lag_ns,again"
+OF_PACKETS = "topic,partition,group,records,delay_ns,broker_ns,poll_ns,commit_ns,committed_ns,lag,lag_ns"
 COMMANDS = {
     "inspect": ("inspect", "--format", "jsonl", "--bodies", "--records"),
     "inspect tsv": ("inspect", "--format", "tsv"),
