@@ -268,8 +268,9 @@ class UnmarkedRows:
             faults = self._subjects.shown_of((api_key, version, version)).faults(exchange, marks)
             if faults:
                 repeated = self._repeats(exchange, self._views[exchange.connection.id], faults)
-            found = self._batches_in(exchange, asked.value)
-            if faults is None or repeated is None or found is None:
+            is_added = faults is None or repeated is None
+            found = None if is_added else self._batches_in(exchange, asked.value)
+            if found is None:
                 return None
             batches = found
         if has_marked and self._batches.finds(exchange):
