@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kdissect.conform.client.cluster_state import CLUSTER_ID, Body, ClusterState, FetchSession
@@ -202,21 +202,32 @@ def _by_topic(rows: list[tuple[Any, Any, Body]]) -> list[Body]:
     return list(topics.values())
 
 
-def list_offsets(state: ClusterState, asked: Asked) -> Body:
-    """Return the body for ListOffsets."""
+def _of_partitions(
+    state: ClusterState, asked: Asked, topic: str, index: str, result: Callable[[Any, Partition], Body]
+) -> Body:
+    """Return the results of all partitions that the node leads, and errors of the others. `topic` and `index`
+    are the fields that name them.
+    """
     topics = []
     for row in asked.body.topics:
         parts = []
         for part in row.partitions:
-            epoch = getattr(part, "current_leader_epoch", -1)
-            partition, code = _led(state, asked.node, row, part.partition_index, epoch)
-            body: Body = {"partition_index": part.partition_index, "error_code": code}
-            if partition is not None:
-                offset = _offset_at(partition, part.timestamp)
-                body |= {"offset": offset, "old_style_offsets": [offset], "leader_epoch": partition.epoch}
-            parts.append(body)
-        topics.append({"name": row.name, "partitions": parts})
+            number, epoch = getattr(part, index), getattr(part, "current_leader_epoch", -1)
+            partition, code = _led(state, asked.node, row, number, epoch)
+            body: Body = {index: number, "error_code": code}
+            parts.append(body if partition is None else body | result(part, partition))
+        topics.append({topic: getattr(row, topic), "partitions": parts})
     return {"topics": topics}
+
+
+def list_offsets(state: ClusterState, asked: Asked) -> Body:
+    """Return the body for ListOffsets."""
+
+    def result(part: Any, partition: Partition) -> Body:
+        offset = _offset_at(partition, part.timestamp)
+        return {"offset": offset, "old_style_offsets": [offset], "leader_epoch": partition.epoch}
+
+    return _of_partitions(state, asked, "name", "partition_index", result)
 
 
 def _offset_at(partition: Partition, timestamp: int) -> int:
@@ -229,22 +240,15 @@ def _offset_at(partition: Partition, timestamp: int) -> int:
 
 def epoch_ends(state: ClusterState, asked: Asked) -> Body:
     """Return the body for OffsetForLeaderEpoch: no epoch ended before the end of the log."""
-    topics = []
-    for row in asked.body.topics:
-        parts = []
-        for part in row.partitions:
-            epoch = getattr(part, "current_leader_epoch", -1)
-            partition, code = _led(state, asked.node, row, part.partition, epoch)
-            body: Body = {"partition": part.partition, "error_code": code}
-            if partition is not None:
-                is_known = 0 <= part.leader_epoch <= partition.epoch
-                body |= {
-                    "leader_epoch": part.leader_epoch if is_known else -1,
-                    "end_offset": partition.end if is_known else -1,
-                }
-            parts.append(body)
-        topics.append({"topic": row.topic, "partitions": parts})
-    return {"topics": topics}
+
+    def result(part: Any, partition: Partition) -> Body:
+        is_known = 0 <= part.leader_epoch <= partition.epoch
+        return {
+            "leader_epoch": part.leader_epoch if is_known else -1,
+            "end_offset": partition.end if is_known else -1,
+        }
+
+    return _of_partitions(state, asked, "topic", "partition", result)
 
 
 HANDLERS = {
