@@ -75,4 +75,4 @@ def _text(found: Sequence[Change]) -> str:
     if not found:
         return "no result changed\n"
     cells = [[one.part, printable(one.name), one.before or "-", one.after or "-"] for one in found]
-    return "\n".join(map(str.rstrip, aligned([["part", "name", "before", "after"], *cells]))) + "\n"
+    return "\n".join(aligned([["part", "name", "before", "after"], *cells])) + "\n"

@@ -164,13 +164,12 @@ class Bytes(ValueKind):
         return bytes(raw).decode("utf-8", "backslashreplace")
 
 
-class Hex(ValueKind):
+class Hex(Bytes):
     """Bytes that are written as hex digits."""
 
     name = "hex"
     doc = "bytes as hex digits: 0012cafe or 0x0012cafe, in quotes also with spaces between bytes"
     example = "0012cafe"
-    textual = True
 
     def parse(self, literal: Literal) -> bytes:
         """Bytes."""
@@ -182,10 +181,6 @@ class Hex(ValueKind):
     def piece(self, literal: Literal) -> bytes:
         """Bytes."""
         return self.parse(literal)
-
-    def contains(self, piece: bytes) -> Test:
-        """Return a test for these bytes."""
-        return lambda raw: piece in raw
 
     def text(self, raw: bytes) -> str:
         """Return the digits in lower case."""
