@@ -223,7 +223,7 @@ def to_string(person: Person, dice: Dice) -> Made:
 
 
 def key_values(person: Person, dice: Dice) -> Made:
-    """Structured logs: key=value with quotes where there are blanks."""
+    """Structured logs: key=value with quotes if there are blanks."""
     fields = person.fields()
     text = " ".join(
         f'{snake(one.name)}="{one.value}"'

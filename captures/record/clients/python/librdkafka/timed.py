@@ -34,14 +34,14 @@ def read(settings: dict[str, Any], options: Options) -> None:
 
     With --commit yes it commits each record after --work milliseconds.
     """
-    told = told_to_stop()
+    stop = told_to_stop()
     topic = options["topic"]
     topics = [topic, f"{topic}-warm"]
     admin = AdminClient({"bootstrap.servers": settings["bootstrap.servers"]})  # kept until its futures end
     settle(admin.create_topics([NewTopic(name, 2, 1) for name in topics]))
     consumer = Consumer(settings)
     consumer.subscribe(topics, on_assign=lambda _consumer, _places: emit("ready"))
-    while not told.is_set():
+    while not stop.is_set():
         message = consumer.poll(0.05)
         now = time.time_ns()
         if message is None or message.error() is not None or message.topic() != topic:
