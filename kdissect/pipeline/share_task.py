@@ -51,7 +51,7 @@ class Result(NamedTuple):
     """Result of a task. `nameless` are its ids without a name, or None if there are too many.
 
     `uncompiled` is the host where it ran without the native engine, or None if it had the engine. `lacking`
-    tells which packages are missing there, and where: such a task did nothing.
+    names the packages that are missing there, and the host: such a task did nothing.
     """
 
     number: int
