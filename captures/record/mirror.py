@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from captures.record import jars, workshop
 from captures.record.commands import tool
-from captures.record.lab import Lab
 
-_VERSION = "4.3.1"
+VERSION = "4.3.1"
 _COPIED_SECONDS = 120
 _SETTINGS = {
     "first->second.enabled": "true",
@@ -36,33 +35,43 @@ _SETTINGS = {
 
 
 class Mirror:
-    """One MirrorMaker between the clusters `first` and `second`, by their bootstrap servers."""
+    """One MirrorMaker between the clusters `first` and `second`, by their bootstrap servers.
 
-    def __init__(self, lab: Lab, places: Mapping[str, str]) -> None:
-        home = workshop.folder("run", f"c{lab.cluster.base}", "mirror", fresh=True)
+    `base` names its folder, `more` are settings beside the usual ones.
+    """
+
+    def __init__(self, base: int, places: Mapping[str, str], more: Mapping[str, str] | None = None) -> None:
+        home = workshop.folder("run", f"c{base}", "mirror", fresh=True)
         named = {f"{name}.bootstrap.servers": bootstrap for name, bootstrap in places.items()}
-        settings = {"clusters": ", ".join(places)} | named | _SETTINGS
+        settings = {"clusters": ", ".join(places)} | named | _SETTINGS | dict(more or {})
         config = home / "mm2.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         java = workshop.program("java", "run MirrorMaker")
-        command = [java, "-Xmx384m", "-XX:+UseSerialGC", "-cp", jars.classpath(f"mirror-{_VERSION}")]
+        command = [java, "-Xmx384m", "-XX:+UseSerialGC", "-cp", jars.classpath(f"mirror-{VERSION}")]
         with (home / "out.log").open("wb") as out:
             self._process = subprocess.Popen(
                 [*command, "org.apache.kafka.connect.mirror.MirrorMaker", str(config)],
                 stdout=out, stderr=subprocess.STDOUT, cwd=home, start_new_session=True,
             )  # fmt: skip
-        lab.truth.note(f"MirrorMaker {_VERSION}")
 
     def wait_copied(self, bootstrap: str, topic: str, count: int) -> None:
         """Wait until a topic that it copies to has so many records. Raises RuntimeError if it never has."""
         end = time.monotonic() + _COPIED_SECONDS
         while time.monotonic() < end and self._process.poll() is None:
-            printed = tool("GetOffsetShell", bootstrap)
+            try:
+                printed = tool("GetOffsetShell", bootstrap)
+            except RuntimeError:  # while there is no topic at all
+                printed = ""
             found = re.findall(rf"^{re.escape(topic)}:\d+:(\d+)$", printed, re.MULTILINE)
             if sum(map(int, found)) >= count:
                 return
             time.sleep(1)
         raise RuntimeError(f"MirrorMaker did not copy {topic}")
+
+    def kill(self) -> None:
+        """End it at once: it commits no offsets of what it copied."""
+        self._process.kill()
+        self._process.wait()
 
     def stop(self) -> None:
         """End it, and wait until it has stopped its tasks."""

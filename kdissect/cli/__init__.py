@@ -45,6 +45,7 @@ JOBS = {
         "producers": ("statistics", "retries and transactions"),
         "offsets": ("statistics", "jumps, gaps, duplicates"),
         "delay": ("statistics", "from write to read"),
+        "mirror": ("statistics", "topics and their copies"),
         "logins": ("statistics", "SASL logins and outcomes"),
         "access": ("statistics", "who used what, least ACLs"),
         "changes": ("statistics", "who altered what"),
@@ -220,7 +221,7 @@ def _help() -> str:
     for job, commands in JOBS.items():
         lines.append(f"{job}:")
         if job == _NAMES_ONLY:
-            lines.append(f"  {'  '.join(commands)}")
+            lines[-1] += f" {' '.join(commands)}"
             continue
         cells = [f"{name:11} {about}" for name, (_, about) in commands.items()]
         lines += [

@@ -33,7 +33,7 @@ READING = (
     "inspect", "inspect --bodies", "inspect --format tree --bodies", "inspect --format jsonl",
     "inspect --format jsonl --bodies --records", "info", "info --deep", "connections", "records",
     "records --format jsonl", "records --format parquet -o {}/o", "stats", "topics", "topics --sizes",
-    "groups", "producers", "fetch-sessions", "logins", "changes", "access", "offsets", "delay",
+    "groups", "producers", "fetch-sessions", "logins", "changes", "access", "offsets", "delay", "mirror",
     "upgrade --target 4.0",
     "check", "check --format json",
     "inspect -Y 'has~finding'", "extract -o {}/o", "extract --connections -o {}/o", "tables --output {}/o",

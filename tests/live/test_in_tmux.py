@@ -24,6 +24,7 @@ DRAWN = {
     "producers": ("kafka44_java_transactions", [], "transactional id  client id"),
     "fetch-sessions": ("kafka44_java_groups", [], "incremental"),
     "delay": ("kafka44_java_groups", [], "timestamps of producers"),
+    "mirror": ("kafka44_java_groups", [], "no topic has a copy"),
     "offsets": ("kafka44_java_positions", [], "positions that jump"),
     "logins": ("kafka44_java_refused", [], "accepted  failed"),
     "changes": ("kafka44_java_admin", [], "what"),

@@ -27,7 +27,7 @@ COMMANDS = {
     "diff": [capture("tansu_rdk216_txn")],  # takes longest, and is not among those of the short run
     "stats": ["--by", "client_rack,broker_rack", "--split"], "topics": ["--sizes", "--savings"], "groups": [],
     "producers": [], "fetch-sessions": [], "logins": [], "changes": [], "offsets": [],
-    "access": [], "delay": [],
+    "access": [], "delay": [], "mirror": [],
     "upgrade": ["--target", "4.0", "--fail-on", "never"],
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ brokers say in the end, when MirrorMaker has stopped.
 from captures.record.commands import tell_offsets
 from captures.record.java import java
 from captures.record.lab import Lab
-from captures.record.mirror import Mirror
+from captures.record.mirror import VERSION, Mirror
 from captures.record.scenarios._clusters import another
 from captures.record.spec import Spec
 
@@ -24,7 +24,8 @@ def run(lab: Lab) -> None:
         places = {"first": lab.cluster.bootstrap, "second": second.bootstrap}
         for name, bootstrap in places.items():
             lab.run_driver(client, "NameCluster", client_id=f"{name}-admin", bootstrap=bootstrap)
-        mirror = Mirror(lab, places)
+        mirror = Mirror(lab.cluster.base, places)
+        lab.truth.note(f"MirrorMaker {VERSION}")
         try:
             for (name, topic), count in _WRITTEN.items():
                 lab.run_driver(

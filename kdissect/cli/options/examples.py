@@ -82,6 +82,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("how long records take to each group", "delay a.pcapng --by group"),
         ("producers whose clocks are ahead", "delay a.pcapng --table clocks --sort ahead_least_ns"),
     ),
+    "mirror": (
+        ("whether a copy has all records", "mirror a.pcapng --topic orders --exit-code"),
+        ("topics that have another name there", "mirror a.pcapng --map orders=orders-v2"),
+    ),
     "offsets": (
         ("who was reset, and why", "offsets a.pcapng --topic 'orders*'"),
         ("whose transaction holds readers", "offsets a.pcapng --table held --format csv"),

@@ -12,7 +12,7 @@ from tests.support.console import TXN
 NAMES = "127.0.0.1:9092 kafka-1\n127.0.0.1 laptop alias # here\n"
 READING = [
     "inspect", "connections", "records", "stats", "topics", "groups", "producers", "fetch-sessions", "logins",
-    "changes", "access", "offsets", "delay",
+    "changes", "access", "offsets", "delay", "mirror",
 ]  # fmt: skip
 
 

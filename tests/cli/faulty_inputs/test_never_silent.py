@@ -27,7 +27,7 @@ GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
 COMMANDS = (
     "inspect", "inspect --format jsonl --jobs 2", "info", "connections", "records", "stats", "topics",
     "groups", "producers", "fetch-sessions", "logins", "changes", "access",
-    "offsets", "delay", "upgrade --target 4.0", "check",
+    "offsets", "delay", "mirror", "upgrade --target 4.0", "check",
     "extract -o {}/x.pcapng", "extract --connections -o {}/x.pcapng", "tables --output {}/tables --overwrite",
     "live -",
 )  # fmt: skip

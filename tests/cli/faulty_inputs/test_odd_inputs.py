@@ -24,7 +24,7 @@ READING = (
     "inspect --format jsonl --jobs 2", "info", "info --format json", "connections --format csv",
     "records --format jsonl", "records --format csv", "records --format parquet -o {}/o", "stats", "topics",
     "groups", "producers", "fetch-sessions", "logins", "changes", "access",
-    "offsets", "delay", "upgrade --target 4.0", "why",
+    "offsets", "delay", "mirror", "upgrade --target 4.0", "why",
     f"diff {CAPTURE}", "check", "check --format json",
     "check --format html", "check --format sarif", "check --format junit", "check --format markdown",
     "check --format github", "check --evidence {}/evidence", "check --report html={}/report",

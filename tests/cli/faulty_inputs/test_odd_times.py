@@ -53,6 +53,7 @@ COMMANDS = {
     "access": ("access", "--format", "json"),
     "offsets": ("offsets", "--format", "json"),
     "delay": ("delay", "--format", "csv", "-e", OF_PACKETS),
+    "mirror": ("mirror", "--format", "json"),
     "upgrade": ("upgrade", "--target", "4.0", "--format", "json"),
     "why": ("why", "--format", "json"),
     "check": ("check", "--format", "json", "--exit-zero"),

@@ -42,6 +42,8 @@ OTHER_WORDS = {
     "member": A_PART,
     "read_by": A_PART,
     "waiting": A_PART,
+    "source_topic": A_PART,
+    "target_topic": A_PART,
     "good_client": A_PART,
     "bad_client": A_PART,
     "name": "of whatever kind the row says: a topic is one of them",

@@ -20,6 +20,7 @@ from tests.support.console import CAPTURES, CHECKOUT, TXN, run, run_on_terminal
 
 UPDATE = bool(os.environ.get("KDISSECT_UPDATE"))
 GROUPS = str(CAPTURES / "kafka44_java_groups.pcapng")
+MIRRORED = str(CAPTURES / "kafka44_mirror.pcapng.gz")
 POSITIONS = str(CAPTURES / "kafka44_java_positions.pcapng")
 LOGINS = str(CAPTURES / "kafka44_franz_sasl.pcapng")
 ACKS = str(CAPTURES / "tansu_rdk216_acks.pcap")
@@ -42,6 +43,7 @@ RUNS: dict[str, list[str]] = {
     "fetch-sessions": ["fetch-sessions", GROUPS],
     "offsets": ["offsets", POSITIONS],
     "delay": ["delay", GROUPS],
+    "mirror": ["mirror", MIRRORED],
     "logins": ["logins", LOGINS],
     "access": ["access", str(CAPTURES / "kafka44_java_admin.pcapng")],
     "changes": ["changes", str(CAPTURES / "kafka28_java_admin.pcapng")],
@@ -57,7 +59,7 @@ PARTS = [
     *(("groups", name) for name in ("members", "rebalances", "failures", "rejoins", "partitions")),
     *(("producers", name) for name in ("transactions", "events", "without_id")),
     *(("offsets", name) for name in ("commits", "held", "written_twice", "gaps")), ("logins", "logins"),
-    ("delay", "clocks"),
+    ("delay", "clocks"), ("mirror", "offsets"),
     *(("access", name) for name in ("acls", "unused", "lacking")),
     ("topics", "users"), ("stats", "errors"), ("stats", "over_time"),
     ("stats", "told_elsewhere"), ("topics", "savings"), ("info", "files"),

@@ -68,6 +68,7 @@ OUTPUTS = [
     ("changes",),
     ("offsets", "--format", "json"),
     ("delay", "--format", "json"),
+    ("mirror", "--format", "json"),
     ("diff", SOUND, "--format", "json"),
     ("diff", SOUND),
     ("upgrade", "--target", "4.0", "--format", "json"),

@@ -88,6 +88,7 @@ def everything_of(command: str) -> tuple[object, ...]:
         "access",
         "offsets",
         "delay",
+        "mirror",
         "upgrade",
     ],
 )

@@ -56,7 +56,7 @@ def hostile(tmp_path: Path) -> str:
 COMMANDS = [
     "stats", "stats --by client_id,topic,group --over-time", "stats --by partition,error", "topics",
     "topics --sizes", "groups", "groups --group *", "producers", "fetch-sessions", "logins", "changes",
-    "access", "offsets", "delay", "upgrade --target 4.0 --fail-on never --all",
+    "access", "offsets", "delay", "mirror", "upgrade --target 4.0 --fail-on never --all",
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from kdissect.report.columns import (
     exchanges,
     groups,
     logins,
+    mirrors,
     offsets,
     one_way,
     producers,
@@ -69,6 +70,33 @@ DELAYS = changed(
     {"group": None, "client_id": None, "cluster": "c1", "lag": None, "lag_ns": None},
     {"delay_ns": None, "linger_ns": None, "broker_ns": None, "poll_ns": None, "commit_ns": None},
     {"age_ns": None, "committed_ns": None, "lag": 0, "lag_ns": 0, "again": 0, "aborted": 0, "unmatched": 0},
+)  # fmt: skip
+MIRRORS = changed(
+    {
+        "source_cluster": "c1", "source_topic": "orders", "target_cluster": "c2",
+        "target_topic": "c1.ord\x1b", "partitions": 2, "source_records": 9, "target_records": 8, "arrived": 5,
+        "missing": 2,
+        "lost_at_least": 1, "in_transactions": 1, "duplicates": 1, "reordered": 1, "unmatched": 1,
+        "waiting": 2, "before": 1, "left_out": 3, "source_unseen": 1, "target_unseen": 1, "delay_ns": TIMES,
+    },
+    {"source_cluster": None, "target_cluster": None, "delay_ns": None},
+    {"missing": 0, "lost_at_least": 0, "duplicates": 0, "reordered": 0, "unmatched": 0, "waiting": 0},
+)  # fmt: skip
+PLACES = changed(
+    {
+        "source_cluster": "c1", "source_topic": "orders", "target_cluster": "c2",
+        "target_topic": "c1.orders", "what": "missing", "partition": 1, "side": "source",
+        "first_offset": 7, "last_offset": 9, "records": 3,
+    },
+    {"what": "duplicate", "side": "target"},
+)  # fmt: skip
+TRANSLATED = changed(
+    {
+        "group": "b\x1b", "target_topic": "c1.orders", "partition": 0, "source_offset": 30,
+        "target_offset": 1, "exact_offset": 30, "again": 29, "skipped": 0,
+    },
+    {"exact_offset": None, "again": None, "skipped": None},
+    {"again": 0, "skipped": 4},
 )  # fmt: skip
 CLOCKS = changed(
     {
@@ -392,6 +420,9 @@ TABLES: dict[str, Callable[[], Table]] = {
     ),
     "delays": lambda: Table(delays.delay_columns(("topic", "partition", "group", "client_id")), DELAYS),
     "clocks": lambda: Table(delays.clock_columns(), CLOCKS),
+    "mirrors": lambda: Table(mirrors.mirror_columns(), MIRRORS),
+    "places": lambda: Table(mirrors.place_columns(), PLACES),
+    "translated": lambda: Table(mirrors.translated_columns(), TRANSLATED),
     "acls": lambda: Table(access.acl_columns(), ACLS),
     "logins": lambda: Table(logins.who_columns(), WHO),
     "failed logins": lambda: Table(logins.failed_columns(), logins.failed_rows({"logins": LOGINS})),

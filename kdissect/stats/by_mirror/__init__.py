@@ -1,0 +1,1 @@
+"""Whether the records of a topic arrived in its copy."""
