@@ -29,6 +29,8 @@ JOBS = {
         "check": ("findings", "violations of the protocol"),
         "diff": ("statistics", "two captures compared"),
         "upgrade": ("findings", "clients a release breaks"),
+        "conform": ("findings", "tests a broker or client"),
+        "report": ("findings", "one HTML page to share"),
     },
     "see what is on the wire": {
         "info": ("captures", "summary of captures"),
@@ -55,7 +57,6 @@ JOBS = {
         "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
-        "conform": ("findings", "tests a broker or client"),
         "extract": ("captures", "packets, also redacted"),
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),
@@ -220,7 +221,7 @@ def _help() -> str:
     for job, commands in JOBS.items():
         lines.append(f"{job}:")
         if job == _NAMES_ONLY:
-            lines.append(f"  {'  '.join(commands)}")
+            lines[-1] += f" {' '.join(commands)}"
             continue
         cells = [f"{name:11} {about}" for name, (_, about) in commands.items()]
         lines += [

@@ -75,7 +75,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/native.md": (1, "pipx, uv and a wheel: a release is tried with them by hand"),
     "docs/performance.md": (1, LONG),
     "docs/record.md": (2, f"{ROOT}; tests/live/test_record.py"),
-    "docs/reports.md": (1, CI_DOCS),
+    "docs/reports.md": (2, f"{CI_DOCS}; tests/report/test_capture_page.py"),
     "docs/request-logs.md": (
         2,
         "tests/capture/live/test_followed_log.py, tests/benchmarks/test_multiply_log.py",

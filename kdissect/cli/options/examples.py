@@ -33,6 +33,10 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
         ("until when, and at which level", "request-log status kafka1:9092"),
     ),
+    "report": (
+        ("one page to attach to a ticket", "report a.pcapng -o report.html"),
+        ("about one group", "report a.pcapng -Y 'group == payments' -o report.html"),
+    ),
     "conform": (
         ("test a broker, and keep the packets", "conform broker 127.0.0.1:9092 --capture run.pcapng"),
         ("one API, as JUnit XML", "conform broker 127.0.0.1:9092 --api Fetch --format junit -o a.xml"),

@@ -372,13 +372,13 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
         for form in parser_of(name)._option_string_actions["--format"].choices or ()
         if form != "parquet"
     ]
-    rest += [Look("tables", _tables), Look("records --format parquet", _parquet)]
+    rest += [_command("report"), Look("tables", _tables), Look("records --format parquet", _parquet)]
     return tuple(deep), tuple(rest)
 
 
 _ELSEWHERE = {
     "tui", "live", "tap", "extract", "record", "tables", "pipeline", "segments", "rules", "fields", "limits",
-    "decode", "schema", "wireshark-plugin", "completion", "conform",
+    "decode", "schema", "wireshark-plugin", "completion", "conform", "report",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),
