@@ -60,6 +60,7 @@ JOBS = {
         "extract": ("captures", "packets, also redacted"),
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),
+        "traces": ("captures", "OpenTelemetry spans"),
     },
     "reference": {
         "rules": ("reference", "rules of check"),
@@ -69,6 +70,7 @@ JOBS = {
         "decode": ("reference", "a frame or body given as hex"),
         "wireshark-plugin": ("reference", "every message in Wireshark and tshark"),
         "completion": ("reference", "completion for shells"),
+        "mcp": ("reference", "answers for assistants"),
     },
 }
 # Old names: they work, and help does not list them.

@@ -87,6 +87,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/tls.md": (3, f"{OTHERS}; tests/tls/test_preloaded_key_log.py builds and preloads the logger"),
     "docs/tour.md": (1, f"{LONG}: what it installs is what runs the tests"),
     "docs/tui.md": (1, ROOT),
+    "docs/traces.md": (1, "tests/otel/test_traces.py"),
     "docs/wireshark.md": (1, "tests/cli/reference/test_wireshark_plugin.py"),
 }
 
@@ -161,6 +162,8 @@ def test_examples(
 ) -> None:
     if line == "kdissect --version" and not _native_is_there():
         pytest.skip("no compiled hot path (docs/native.md)")
+    if line.startswith("kdissect traces ") and find_spec("opentelemetry") is None:
+        pytest.skip("needs the extra otel")
     monkeypatch.chdir(CHECKOUT)
     called, _, most = line.partition(" | head -")
     words = shlex.split(called)

@@ -26,8 +26,8 @@ def run(arguments: Sequence[str]) -> int:
     """Write the page and return the exit code."""
     parser = command_parser(
         "report",
-        "Write one HTML page of captures: causes, a map of who talks to whom, a timeline, and tables that sort "
-        "and filter. The page loads nothing and works offline.",
+        "Write one HTML page of captures: causes, a map of who talks to whom, a timeline, and tables that "
+        "sort and filter. The page loads nothing and works offline.",
     )
     add_inputs(parser)
     add_topic_ids(parser)
