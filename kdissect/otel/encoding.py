@@ -7,6 +7,7 @@ OpenTelemetry Protocol File Exporter, "JSON File serialization".
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any
 from urllib.request import Request
@@ -55,8 +56,6 @@ def send(url: str, spans: Sequence[ReadableSpan]) -> None:
 
 def _with_hex_ids(span: dict[str, Any]) -> None:
     """Write ids in hex: OTLP deviates from the JSON of protobuf, which has base64."""
-    from base64 import b64decode
-
     for name in _IDS:
         if name in span:
             span[name] = b64decode(span[name]).hex()
