@@ -29,6 +29,8 @@ JOBS = {
         "check": ("findings", "violations of the protocol"),
         "diff": ("statistics", "two captures compared"),
         "upgrade": ("findings", "clients a release breaks"),
+        "conform": ("findings", "tests a broker or client"),
+        "report": ("findings", "one HTML page to share"),
     },
     "see what is on the wire": {
         "info": ("captures", "summary of captures"),
@@ -56,10 +58,10 @@ JOBS = {
         "record": ("captures", "packets before an incident"),
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
-        "conform": ("findings", "tests a broker or client"),
         "extract": ("captures", "packets, also redacted"),
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),
+        "traces": ("captures", "OpenTelemetry spans"),
     },
     "reference": {
         "rules": ("reference", "rules of check"),
@@ -69,6 +71,7 @@ JOBS = {
         "decode": ("reference", "a frame or body given as hex"),
         "wireshark-plugin": ("reference", "every message in Wireshark and tshark"),
         "completion": ("reference", "completion for shells"),
+        "mcp": ("reference", "answers for assistants"),
     },
 }
 # Old names: they work, and help does not list them.

@@ -7,7 +7,9 @@ EXTRAS = {
     "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
     "live-scapy": ("scapy>=2.6",),
+    "mcp": ("mcp>=2.3,<3",),
     "metrics": ("prometheus-client>=0.21",),
+    "otel": ("opentelemetry-exporter-otlp-proto-common>=1.30", "opentelemetry-sdk>=1.30", "protobuf>=5"),
     "personal": ("phonenumbers>=8.13", "python-stdnum>=1.20"),
     "schemas": (
         "cbor2>=6",

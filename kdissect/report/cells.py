@@ -1,6 +1,6 @@
 """Cells and columns of tables: values of rows as text that is safe to show."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kdissect.report.printable import field_text, inert_json, printable
@@ -32,6 +32,11 @@ class TableColumn(NamedTuple):
     dated: Callable[[dict[str, Any]], Cell] | None = None
     moment: str = ""
     readable: int = 0
+
+
+def used_columns(columns: Sequence[TableColumn], rows: Sequence[dict[str, Any]]) -> list[TableColumn]:
+    """Return the columns in which any row has something."""
+    return [column for column in columns if any(column.cell(row).text for row in rows)]
 
 
 NAME_WIDTH = 32

@@ -238,6 +238,17 @@ class Traffic:
         self.series.merge(other.series)
         self.throttled |= other.throttled
 
+    def by_parts(self, places: Sequence[int]) -> Traffic:
+        """Return the same counts by some parts of the keys, which `places` number. Rows beyond the limit stay
+        in `other`.
+        """
+        found = Traffic(self._keys_of)
+        for key, tally in self.rows.items():
+            found._row(tuple(key[place] for place in places)).merge(tally)
+        found.other.merge(self.other)
+        found.share(self)
+        return found
+
     def add_tally(self, key: Key, tally: Tally) -> None:
         """Count what was counted elsewhere of one key."""
         self._row(key).merge(tally)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kdissect.engine.times import rfc3339
-from kdissect.sketches.distribution import RELATIVE_ERROR
+from kdissect.sketches.distribution import RELATIVE_ERROR, Distribution
 from kdissect.stats.dimensions import Key
+from kdissect.stats.times.series import LatencySeries, Series
 from kdissect.stats.traffic import Tally, Traffic
 
 Facts = dict[str, Any]
@@ -49,6 +50,20 @@ def traffic_facts(
         "total": _tally(traffic.total),
         "over_time": _over_time(traffic, width),
     } | ({} if racks is None else {"racks": racks.facts(traffic.rows, by)})
+
+
+def add_latencies(over_time: Facts, latencies: LatencySeries, series: Series) -> None:
+    """Add `latency_ns` to points over time, which are those of `series`: `count`, `p50`, `p99`, None if no
+    request was answered.
+    """
+    found = dict(latencies.like(series).points())
+    for point in over_time["points"]:
+        times = found.get(point["time_ns"])
+        point["latency_ns"] = None if times is None else _percentiles(times)
+
+
+def _percentiles(times: Distribution) -> dict[str, int]:
+    return {"count": times.count, "p50": times.quantile(0.5) or 0, "p99": times.quantile(0.99) or 0}
 
 
 def _rows_named(rows: Mapping[Key, Tally], named: Callable[[Key], Key]) -> dict[Key, Tally]:

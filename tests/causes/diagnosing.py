@@ -7,6 +7,7 @@ from kdissect.causes.diagnose import diagnose, roots_first
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.model.cause import Diagnosis, in_order
 from kdissect.model.packets.packet import ref_file
+from kdissect.stats.times.series import LatencySeries
 from tests.support.console import CAPTURES
 
 
@@ -16,13 +17,13 @@ def capture(name: str) -> str:
     return str(path)
 
 
-def gathered_from(*paths: str | Path) -> Gathering:
-    """Return all evidence of captures; TLS with the key files next to them."""
+def gathered_from(*paths: str | Path, latencies: LatencySeries | None = None) -> Gathering:
+    """Return all evidence of captures; TLS with the key files next to them. `latencies` are counted, too."""
     keys = [Path(str(path).partition(".pcap")[0] + ".keys") for path in paths]
     dissection = Dissection(
         [str(path) for path in paths], key_logs=[str(key) for key in keys if key.exists()]
     )
-    gathering = Gathering(dissection.topics)
+    gathering = Gathering(dissection.topics, latencies=latencies)
 
     def note(error: Exception, _: object) -> None:
         raise error

@@ -75,7 +75,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/native.md": (1, "pipx, uv and a wheel: a release is tried with them by hand"),
     "docs/performance.md": (1, LONG),
     "docs/record.md": (2, f"{ROOT}; tests/live/test_record.py"),
-    "docs/reports.md": (1, CI_DOCS),
+    "docs/reports.md": (2, f"{CI_DOCS}; tests/report/test_capture_page.py"),
     "docs/request-logs.md": (
         2,
         "tests/capture/live/test_followed_log.py, tests/benchmarks/test_multiply_log.py",
@@ -87,6 +87,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/tls.md": (3, f"{OTHERS}; tests/tls/test_preloaded_key_log.py builds and preloads the logger"),
     "docs/tour.md": (1, f"{LONG}: what it installs is what runs the tests"),
     "docs/tui.md": (1, ROOT),
+    "docs/traces.md": (1, "tests/otel/test_traces.py"),
     "docs/wireshark.md": (1, "tests/cli/reference/test_wireshark_plugin.py"),
 }
 
@@ -161,6 +162,8 @@ def test_examples(
 ) -> None:
     if line == "kdissect --version" and not _native_is_there():
         pytest.skip("no compiled hot path (docs/native.md)")
+    if line.startswith("kdissect traces ") and find_spec("opentelemetry") is None:
+        pytest.skip("needs the extra otel")
     monkeypatch.chdir(CHECKOUT)
     called, _, most = line.partition(" | head -")
     words = shlex.split(called)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kdissect.model.finding import Party, Who
-from kdissect.report.html import findings, quality, traffic
+from kdissect.report.html import findings, quality, timeline, traffic
 from kdissect.report.html.findings import findings_section, rules_section
 from kdissect.report.html.quality import quality_section, software_section
-from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
+from kdissect.report.html.timeline import timeline_section
+from kdissect.report.html.traffic import latency_section, matrix_section
 from kdissect.report.markdown import MAX_FOLDS, code, report_markdown
 from kdissect.report.sarif import uri_of
 from kdissect.report.verdict import Verdict
@@ -32,7 +33,7 @@ def with_findings(*codes: str) -> Verdict:
     [(5, ""), (4, "1 more rule without a row."), (1, "4 more rules without a row.")],
 )
 def test_rules_of_the_timeline(limit: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic, "MAX_RULES", limit)
+    monkeypatch.setattr(timeline, "MAX_RULES", limit)
     text = timeline_section(with_findings(*CODES))
     assert text.count('class="lane info') + text.count('class="lane error') == limit
     assert said in text and ("without a row" in text) == bool(said)

@@ -48,10 +48,11 @@ from kdissect.stats.racks import Racks
 from kdissect.stats.times.silences import Silences
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.times.waited import bytes_are_missing
-from kdissect.stats.traffic import Traffic
+from kdissect.stats.traffic import Traffic, time_of
 
 if TYPE_CHECKING:
     from kdissect.engine.records.value_faults import ValueFaults
+    from kdissect.stats.times.series import LatencySeries
 
 _TELL_RACKS = frozenset({apis.METADATA, apis.DESCRIBE_CLUSTER})
 _UNFILTERED = (VersionFact.OFFERED, TransactionFact.TAKEN)
@@ -74,7 +75,8 @@ class Gathering:
     """Give it all events with `take`, then `finish`.
 
     `wants` decides which exchanges count, with all others as their background; None: all of them. A
-    connection counts if one of its exchanges does. `values` reads keys and values.
+    connection counts if one of its exchanges does. `values` reads keys and values, `latencies` counts
+    response times over time.
     """
 
     def __init__(
@@ -82,8 +84,10 @@ class Gathering:
         names: TopicNames,
         wants: Callable[[Exchange], bool] | None = None,
         values: ValueFaults | None = None,
+        latencies: LatencySeries | None = None,
     ) -> None:
         self._wants = wants
+        self._latencies = latencies
         self.values = values
         self._wanted_connections: set[str] = set()
         """Open connections that had an exchange that counts. Empty without `wants`."""
@@ -124,7 +128,9 @@ class Gathering:
         """Exchanges that count."""
         self._all = None if wants is None else Traffic(key_maker(BY, self._context))
         self._counter = (
-            BlockCounter(self.traffic, BY, self._context) if is_compiled and wants is None else None
+            BlockCounter(self.traffic, BY, self._context, latencies=latencies)
+            if is_compiled and wants is None
+            else None
         )
         self._judge = WatchingJudge(self.log.add, self._tell, self._report)
         self.broken, self.features = self._judge.broken, self._judge.features
@@ -251,6 +257,8 @@ class Gathering:
         self._context.learn(view, BY)
         if wanted:
             self.traffic.add(view)
+            if self._latencies is not None and exchange.latency_ns is not None:
+                self._latencies.add(time_of(exchange), exchange.latency_ns)
         if self._all is not None:
             self._all.add(view)
 

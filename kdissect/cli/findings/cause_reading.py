@@ -16,6 +16,7 @@ from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.engine.records.value_faults import ValueFaults
+    from kdissect.stats.times.series import LatencySeries
 
 
 def read_causes(
@@ -42,21 +43,25 @@ class CausesOfReport:
     """
 
     def __init__(
-        self, dissection: Dissection, wants: Callable[[Exchange], bool] | None, values: ValueFaults | None
+        self,
+        dissection: Dissection,
+        wants: Callable[[Exchange], bool] | None,
+        values: ValueFaults | None,
+        latencies: LatencySeries | None = None,
     ) -> None:
         self._dissection = dissection
         self._values = values
-        self._gathering = Gathering(dissection.topics, wants)
+        self.gathering = Gathering(dissection.topics, wants, latencies=latencies)
 
     def read(self, judge: Callable[[Events], object]) -> None:
         """Read the inputs, and show all events to `judge` as well."""
-        read_causes(self._dissection, self._gathering, judge)
+        read_causes(self._dissection, self.gathering, judge)
 
     def finished(self) -> Diagnosis:
         """End the inputs and return the diagnosis."""
-        self._gathering.finish()
-        self._gathering.values = self._values
-        return diagnose(self._gathering, self._dissection.file_names)
+        self.gathering.finish()
+        self.gathering.values = self._values
+        return diagnose(self.gathering, self._dissection.file_names)
 
 
 def with_path(options: Namespace, path: str) -> Namespace:

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
-from kdissect.capture.byte_source import FileSource
 from kdissect.capture.files import without_packets
 from kdissect.cli.diagnostics import FINDINGS, NOTHING, OK, UNREADABLE, USAGE, say
-from kdissect.cli.event_loop import read_blocks, read_events, read_shown
+from kdissect.cli.event_loop import read_shown
 from kdissect.cli.findings.allow_unread import add_allow_unread, green
 from kdissect.cli.findings.baseline_options import add_baseline, read_baseline, write_baseline
 from kdissect.cli.findings.check_config import CheckOptions, add_config, parse_options
+from kdissect.cli.findings.judge_reading import read_judged, verdict_of
 from kdissect.cli.findings.report_files import FORMATS, HTML, ReportFiles, render, report_option
 from kdissect.cli.formats.titled_tables import ROW_FORMATS, add_tables
 from kdissect.cli.options.command_parser import command_parser
@@ -25,22 +25,16 @@ from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.options.printed_schema import add_schema
 from kdissect.cli.options.schema_option import value_faults_of
 from kdissect.cli.output import Output, OutputError, UsageError
-from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.cause import Diagnosis
-from kdissect.model.finding import Finding, Severity, Who
-from kdissect.report.baseline import Baseline
+from kdissect.model.finding import Severity, Who
 from kdissect.report.json import report_schema
 from kdissect.report.verdict import Verdict
-from kdissect.rules.findings import FindingLog, Key
 from kdissect.rules.judge import Judge
 from kdissect.rules.kinds import SchemaRule
 from kdissect.rules.registry import EVERY_RULE
 from kdissect.rules.rule import Rule
 from kdissect.rules.rule_selection import select
-from kdissect.rules.run_coverage.capture_quality import quality_of
-from kdissect.session.events import ConnectionClosed, Event
-from kdissect.session.exchange import FIRST_ORPHAN_ORDINAL, Exchange
-from kdissect.stages.block_takers import taking_blocks
+from kdissect.session.exchange import Exchange
 
 if TYPE_CHECKING:
     from kdissect.cli.findings.cause_reading import CausesOfReport
@@ -79,10 +73,11 @@ def run(arguments: Sequence[str]) -> int:
 
         def judged(is_stopped: bool = False) -> Verdict:
             judge.finish()
-            return _verdict(dissection, judge, options, baseline, is_stopped)
+            strict = bool(options.strict)
+            return verdict_of(dissection, judge, is_stopped, options.suppressions, baseline, strict)
 
         reading = read_shown(
-            dissection, options, output, lambda: _read(dissection, judge, options, accepts, causes),
+            dissection, options, output, partial(_read, dissection, judge, options, accepts, causes),
             lambda output: _write(options, output, judged()),
         )  # fmt: skip
         verdict = judged(reading.is_stopped)
@@ -216,55 +211,8 @@ def _read(
     accepts: Test | None,
     causes: CausesOfReport | None,
 ) -> None:
-    """Show the judge the captures, and who looks for causes for a report that has them."""
-    taken = _taken(judge, accepts)
-    files = dissection.captures.files
-    for file in files:
-        if isinstance(file.source, FileSource):
-            file.source.is_hashed = True
-    with metering(options, dissection, judge.findings.all):
-        if causes is not None:
-            take = judge.add if taken is None else partial(_add, taken, judge)
-            count = judge.take_block if taken is None else lambda _, start: start
-            causes.read(taking_blocks(dissection, take, count))
-        elif taken is None:
-            read_blocks(dissection, judge.add, judge.take_block)
-        else:
-            read_events(dissection, partial(_add, taken, judge))
-
-
-def _verdict(
-    dissection: Dissection, judge: Judge, options: CheckOptions, baseline: Baseline | None, is_stopped: bool
-) -> Verdict:
-    """Return the verdict of the judge."""
-    files = dissection.captures.files
-    cut = sum(any(a.kind is AnomalyKind.CUT_CAPTURE for a in file.anomalies) for file in files)
-    quality = quality_of(judge.coverage, cut, sum(file.drops or 0 for file in files), is_stopped)
-    strict = bool(options.strict)
-    names = dissection.file_names
-    hashes = {
-        name: file.source.sha256
-        for name, file in zip(names, files, strict=True)
-        if isinstance(file.source, FileSource) and file.source.sha256 is not None
-    }
-    return Verdict(judge, quality, names, options.suppressions, baseline, strict, hashes)
-
-
-def _add(taken: TakenExchanges, judge: Judge, event: Event) -> None:
-    if isinstance(event, Exchange):
-        taken.add(event)
-    judge.add(event)
-    if isinstance(event, ConnectionClosed):
-        taken.forget(event.connection.id)
-
-
-def _taken(judge: Judge, accepts: Test | None) -> TakenExchanges | None:
-    """With a filter: has the judge keep what is about the exchanges that it takes."""
-    if accepts is None:
-        return None
-    taken = TakenExchanges(accepts)
-    judge.findings = TakenFindings(taken)
-    return taken
+    with metering(options, dissection, lambda: judge.findings.all()):  # noqa: PLW0108  a filter replaces the log
+        read_judged(dissection, judge, accepts, causes)
 
 
 def _exit_code(verdict: Verdict, options: CheckOptions, reading: int, dissection: Dissection) -> int:
@@ -296,58 +244,3 @@ def _check_evidence(options: Namespace, dissection: Dissection) -> None:
     if log is not None:
         say(f"--evidence writes packets, and {log.path} is a request log, which has none")
         raise SystemExit(USAGE)
-
-
-# Findings about the exchanges that a filter takes.
-class TakenExchanges:
-    """Remembers which exchanges a test took: a byte for each exchange of the connections that are open."""
-
-    def __init__(self, test: Test) -> None:
-        self._test = test
-        self._requests: dict[str, bytearray] = {}
-        self._orphans: dict[str, bytearray] = {}
-
-    def add(self, exchange: Exchange) -> None:
-        """Ask the test."""
-        if not self._test(exchange):
-            return
-        table, index = self._place(exchange.ordinal)
-        marks = table.setdefault(exchange.connection.id, bytearray())
-        if len(marks) <= index:
-            marks.extend(bytes(index + 1 - len(marks)))
-        marks[index] = 1
-
-    def forget(self, connection: str) -> None:
-        """Forget a connection that is over."""
-        self._requests.pop(connection, None)
-        self._orphans.pop(connection, None)
-
-    def holds(self, connection: str, ordinal: int) -> bool:
-        """Return whether the test took an exchange; -1: any of the connection."""
-        if ordinal < 0:
-            return connection in self._requests or connection in self._orphans
-        table, index = self._place(ordinal)
-        marks = table.get(connection, b"")
-        return index < len(marks) and bool(marks[index])
-
-    def _place(self, ordinal: int) -> tuple[dict[str, bytearray], int]:
-        if ordinal < FIRST_ORPHAN_ORDINAL:
-            return self._requests, ordinal
-        return self._orphans, ordinal - FIRST_ORPHAN_ORDINAL
-
-
-class TakenFindings(FindingLog):
-    """Stores findings about exchanges that the filter took, and about connections with such an exchange."""
-
-    def __init__(self, taken: TakenExchanges) -> None:
-        super().__init__()
-        self._taken = taken
-
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
-        """Each one is looked at."""
-        return False
-
-    def add(self, rule: Rule, finding: Finding) -> None:
-        """Take a finding, or not."""
-        if self._taken.holds(finding.place.connection, finding.place.exchange):
-            super().add(rule, finding)

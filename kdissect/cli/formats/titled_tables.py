@@ -127,8 +127,9 @@ class Tables:
         if not held:
             return
         from kdissect.cli.formats.text_table import table  # start-up: rich
+        from kdissect.report.cells import used_columns  # start-up: rows need none
 
-        shown = used(columns, held)
+        shown = used_columns(columns, held)
         if any(column.moment for column in shown):
             from kdissect.cli.formats.clock import clocked_report  # start-up: of tables with times
 
@@ -139,8 +140,3 @@ class Tables:
             self._output.write(form.line(row))
         self._output.write(form.tail())
         self._begun = True
-
-
-def used(columns: Sequence[TableColumn], rows: Sequence[Facts]) -> list[TableColumn]:
-    """Return the columns in which any row has something."""
-    return [column for column in columns if any(column.cell(row).text for row in rows)]

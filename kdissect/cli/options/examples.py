@@ -33,6 +33,18 @@ _EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("log requests for ten minutes", "request-log on kafka1:9092 --command-config admin.properties"),
         ("until when, and at which level", "request-log status kafka1:9092"),
     ),
+    "report": (
+        ("one page to attach to a ticket", "report a.pcapng -o report.html"),
+        ("about one group", "report a.pcapng -Y 'group == payments' -o report.html"),
+    ),
+    "traces": (
+        (
+            "slow Produces as spans, into a file",
+            "traces a.pcapng -Y 'api == Produce and latency > 1s' -o a.jsonl",
+        ),
+        ("to a collector on this machine", "traces a.pcapng --endpoint http://localhost:4318"),
+    ),
+    "mcp": (("answer questions about a capture over standard input and output", "mcp a.pcapng"),),
     "conform": (
         ("test a broker, and keep the packets", "conform broker 127.0.0.1:9092 --capture run.pcapng"),
         ("one API, as JUnit XML", "conform broker 127.0.0.1:9092 --api Fetch --format junit -o a.xml"),

@@ -9,7 +9,8 @@ from kdissect.report.html.causes import CAUSES, causes_section
 from kdissect.report.html.markup import Markup, code, definitions, element, join, section, wire
 from kdissect.report.html.page import page
 
-_LOOKED_AT = ("looked-at", "Looked at")
+LOOKED_AT = ("looked-at", "Looked at")
+"""Name and title of the section, for links."""
 
 
 def causes_html(diagnosis: Diagnosis) -> str:
@@ -20,12 +21,12 @@ def causes_html(diagnosis: Diagnosis) -> str:
     about = element("p", names, when, class_="captures")
     head = element("header", element("div", title, about, element("p", headline(diagnosis))))
     foot = element("footer", element("p", f"kdissect {__version__}"))
-    sections = [causes_section(diagnosis), _looked_at(diagnosis)]
-    return page(head, sections, foot, (CAUSES, _LOOKED_AT), "kdissect: why")
+    sections = [causes_section(diagnosis), looked_at_section(diagnosis)]
+    return page(head, sections, foot, (CAUSES, LOOKED_AT), "kdissect: why")
 
 
-def _looked_at(diagnosis: Diagnosis) -> Markup:
+def looked_at_section(diagnosis: Diagnosis) -> Markup:
     """Return the section on the analyzed parts, and on those that could not be analyzed."""
     rows = [("looked at", wire(line)) for line in diagnosis.looked_at]
     rows += [("not seen", wire(line)) for line in diagnosis.not_seen]
-    return section(*_LOOKED_AT, definitions(rows))
+    return section(*LOOKED_AT, definitions(rows))

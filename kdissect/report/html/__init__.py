@@ -6,7 +6,8 @@ from kdissect.report.html.causes import CAUSES, causes_section
 from kdissect.report.html.findings import findings_section, rules_section
 from kdissect.report.html.page import LINKS, footer, header, page
 from kdissect.report.html.quality import quality_section, software_section
-from kdissect.report.html.traffic import latency_section, matrix_section, timeline_section
+from kdissect.report.html.timeline import timeline_section
+from kdissect.report.html.traffic import latency_section, matrix_section
 from kdissect.report.verdict import Verdict
 
 _SECTIONS = (

@@ -37,13 +37,17 @@ def page(
     footer: Markup,
     links: Sequence[tuple[str, str]] = LINKS,
     title: str = "kdissect: Kafka on the wire",
+    style: str = "",
+    script: str = "",
 ) -> str:
-    """Return the whole document. `links` are names and titles of its sections, the main one first."""
-    style = _style()
+    """Return the whole document. `links` are names and titles of its sections, the main one first. `style`
+    adds to the style sheet, and `script` is the one script that runs: both are HTML already (`Markup`).
+    """
+    style = Markup(_style() + style)
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style)),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
@@ -54,7 +58,8 @@ def page(
     skip = element("a", f"Skip to the {what.lower()}", href=f"#{main}", class_="skip")
     to_sections = join(element("a", name, href=f"#{place}") for place, name in links)
     navigation = element("nav", element("div", to_sections), aria_label="Sections")
-    body = element("body", skip, header, navigation, element("main", *sections), footer)
+    runs = element("script", script) if script else ""
+    body = element("body", skip, header, navigation, element("main", *sections), footer, runs)
     document = element("html", head, body, lang="en")
     return f"<!DOCTYPE html>\n{document}\n"
 
@@ -64,13 +69,17 @@ def _style() -> Markup:
     return Markup(files("kdissect.report.html").joinpath(_STYLE).read_text(encoding="utf-8"))
 
 
-def _policy(style: str) -> str:
-    """Return the policy: the page loads no resource and runs no code.
+def _policy(style: str, script: str) -> str:
+    """Return the policy: the page loads no resource, and runs its one script if there is one.
 
-    Its one style is known by its hash (CSP level 3, section 2.3.1).
+    Style and script are known by their hashes (CSP level 3, section 2.3.1).
     """
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    scripts = f"script-src {_hash(script)}; " if script else ""
+    return f"default-src 'none'; {scripts}style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def header(verdict: Verdict, causes: Diagnosis | None = None) -> Markup:

@@ -1,26 +1,18 @@
-"""Traffic of the capture: times of exchanges, their versions, and response times."""
+"""Traffic of the capture: versions of exchanges, and response times."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import log
 
-from kdissect.engine.times import rfc3339
-from kdissect.model.finding import Finding
 from kdissect.model.wording import plural
 from kdissect.report.html.markup import Markup, element, join, number, scrolled, section, table
 from kdissect.report.quantities import duration, grouped, short_count
 from kdissect.report.verdict import Verdict
-from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine, kind_order
+from kdissect.rules.run_coverage.traffic_counts import Kind, kind_order
 from kdissect.schema.protocol_messages import api, api_keys, api_name
 from kdissect.schema.types import Api
 from kdissect.sketches.distribution import Distribution
 
-# Rules with a row of their own, the most severe first: more do not fit a screen.
-MAX_RULES = 16
-_HEIGHT = 100
-_WIDTH = 1000
-_MARK = 4  # the narrowest mark, so that a single finding can be seen
-_TICKS = 5
 # Keys that no schema knows may be invented: 95 APIs are known.
 MAX_APIS = 150
 _STEPS = 4  # of colour
@@ -29,91 +21,10 @@ MAX_VERSIONS = 120
 _BARS = 32
 _BAR_HEIGHT = 24
 _SHARES = (0.5, 0.9, 0.99)
-_NOTE = (
+RESPONSE_TIMES = (
     "From the last byte of the request to the first of the response, as captured. Percentiles are read from "
     "a histogram, at most 1 % off. Fetch, JoinGroup and their like wait on purpose."
 )
-
-
-def timeline_section(verdict: Verdict) -> Markup:
-    """Return bars of exchanges above rows of findings, on one time axis."""
-    times = verdict.coverage.traffic.times
-    if not times.span():
-        return section("timeline", "Timeline", element("p", "No exchanges.", class_="empty"))
-    codes: dict[str, list[Finding]] = {}
-    for finding in verdict.findings:
-        codes.setdefault(finding.code, []).append(finding)
-    rows = [_findings_row(found, times) for found in list(codes.values())[:MAX_RULES]]
-    left = len(codes) - len(rows)
-    without = f"{plural(left, 'more rule', spec=',')} without a row."
-    more = element("p", without, class_="note") if left else ""
-    chart = element("div", *_bars(times), *rows, *_axis(times), class_="timeline")
-    return section("timeline", "Timeline", chart, more, note=_note(times))
-
-
-def _note(times: TimeLine) -> str:
-    row = times.row()
-    lost = sum(slot[1] for slot in row)
-    what = plural(sum(slot[0] for slot in row), "exchange", spec=",")
-    unanswered = f", {grouped(lost)} of them unanswered" if lost else ""
-    return f"{what}{unanswered}, from {rfc3339(times.start_ns)}; one bar is {duration(times.width_ns)}."
-
-
-def _bars(times: TimeLine) -> Iterator[Markup]:
-    row = times.row()
-    highest = max(total for total, _ in row)
-    bars = join(_bar(number, slot, highest, times) for number, slot in enumerate(row) if slot[0])
-    yield element("div", "exchanges", element("small", f"up to {grouped(highest)}"), class_="lane-name")
-    yield _svg(f"Exchanges over time, up to {highest} in {duration(times.width_ns)}", len(row), bars, "bars")
-
-
-def _bar(number: int, slot: tuple[int, int], highest: int, times: TimeLine) -> Markup:
-    total, lost = slot
-    said = f"+{duration(number * times.width_ns)}: {plural(total, 'exchange', spec=',')}"
-    if not lost:
-        return element("g", element("title", said), _rect(number, total, highest))
-    title = element("title", f"{said}, {grouped(lost)} unanswered")
-    return element("g", title, _rect(number, total, highest), _rect(number, lost, highest, "lost"))
-
-
-def _rect(number: int, value: int, highest: int, class_: str | None = None) -> Markup:
-    tall = max(round(value / highest * _HEIGHT, 1), 1.0)
-    return element("rect", x=number, y=f"{_HEIGHT - tall:g}", width="0.9", height=f"{tall:g}", class_=class_)
-
-
-def _findings_row(found: Sequence[Finding], times: TimeLine) -> Markup:
-    first = found[0]
-    marks = join(_mark(finding, times) for finding in found)
-    label = f"{first.code}: {plural(sum(finding.count for finding in found), 'time', spec=',')}"
-    name = element("div", first.code, element("small", first.name), class_="lane-name")
-    return join((name, _svg(label, _WIDTH, marks, f"lane {first.severity}", _HEIGHT // 5)))
-
-
-def _mark(finding: Finding, times: TimeLine) -> Markup:
-    start, end = _x(finding.place.time_ns, times), _x(finding.last_time_ns, times)
-    wide = max(end - start, _MARK)
-    when = f"{plural(finding.count, 'time', spec=',')} from {rfc3339(finding.place.time_ns)}"
-    title = element("title", f"{when}: {finding.seen}")
-    return element("g", title, element("rect", x=min(start, _WIDTH - wide), y=4, width=wide, height=12, rx=2))
-
-
-def _x(time_ns: int, times: TimeLine) -> int:
-    share = (time_ns - times.start_ns) / (times.span() * times.width_ns)
-    return round(min(max(share, 0), 1) * _WIDTH)
-
-
-def _axis(times: TimeLine) -> Iterator[Markup]:
-    step = times.span() * times.width_ns // (_TICKS - 1)
-    ticks = (element("span", duration(step * tick) if tick else "0") for tick in range(_TICKS))
-    yield element("div", class_="lane-name")
-    yield element("div", *ticks, class_="axis")
-
-
-def _svg(label: str, width: int, content: Markup, class_: str, height: int = _HEIGHT) -> Markup:
-    return element(
-        "svg", content, viewBox=f"0 0 {width} {height}", preserveAspectRatio="none", role="img",
-        aria_label=label, class_=class_,
-    )  # fmt: skip
 
 
 # Which API was seen in which version: the coverage matrix.
@@ -211,7 +122,7 @@ def latency_section(verdict: Verdict) -> Markup:
     left = len(held) - len(busiest)
     not_shown = f"{plural(left, 'more API version', spec=',')} not shown."
     more = element("p", not_shown, class_="note") if left else ""
-    return section("latency", "Latency", grid, more, note=_NOTE)
+    return section("latency", "Latency", grid, more, note=RESPONSE_TIMES)
 
 
 def _name(kind: Kind) -> Markup:

@@ -9,7 +9,6 @@ from kdissect.history.exchange_view import ExchangeView
 from kdissect.model.native import is_compiled
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
-from kdissect.sketches.distribution import Distribution
 from kdissect.stages.block_takers import BlockTaker
 from kdissect.stats.by_group.group_links import GroupLinks
 from kdissect.stats.counted_blocks import BlockCounter
@@ -17,7 +16,7 @@ from kdissect.stats.dimensions import Context, Key, key_maker
 from kdissect.stats.times.series import LatencySeries
 from kdissect.stats.times.stalls import Stalls
 from kdissect.stats.traffic import Traffic, time_of
-from kdissect.stats.traffic_rows import traffic_facts
+from kdissect.stats.traffic_rows import add_latencies, traffic_facts
 from kdissect.tui.studies.study import Study, StudyContext
 
 # Rows, and points of the plot: more than any screen shows at once.
@@ -137,16 +136,8 @@ class TrafficStudy(Study):
             self._counter.catch_up()
         facts = traffic_facts(self.traffic, [self.by], _TOP, _POINTS)
         facts["stalls"] = self._stalls.facts(self.traffic.throttled)
-        found = dict(self._latency.like(self.traffic.series.narrowed(_POINTS)).points())
-        for point in facts["over_time"]["points"]:
-            point["latency_ns"] = _percentiles(found.get(point["time_ns"]))
+        add_latencies(facts["over_time"], self._latency, self.traffic.series.narrowed(_POINTS))
         return facts
-
-
-def _percentiles(times: Distribution | None) -> dict[str, int] | None:
-    if times is None:
-        return None
-    return {"count": times.count, "p50": times.quantile(0.5) or 0, "p99": times.quantile(0.99) or 0}
 
 
 class TrafficByClient(TrafficStudy):

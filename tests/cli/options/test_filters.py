@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kdissect.cli import main
-from kdissect.cli.findings.check_command import TakenExchanges
+from kdissect.cli.findings.judge_reading import TakenExchanges
 from kdissect.cli.options.filter_option import EventFilter
 from kdissect.query.fields.field_list import fields
 from kdissect.query.fields.lookup import look_up

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from kdissect.cli import COMMANDS, main
 from kdissect.cli.reference.completion_command import parser_of
 from kdissect.decoders.encoder import encode_request, encode_response
+from kdissect.model.extras import are_installed
 from kdissect.model.packets.packet import Packet
 from kdissect.schema.logs import METADATA_MARKS
 from tests.support.messages.planted import SASL_AUTHENTICATE, SASL_HANDSHAKE, metadata_batch
@@ -372,13 +373,14 @@ def _looks() -> tuple[tuple[Look, ...], tuple[Look, ...]]:
         for form in parser_of(name)._option_string_actions["--format"].choices or ()
         if form != "parquet"
     ]
-    rest += [Look("tables", _tables), Look("records --format parquet", _parquet)]
+    rest += [_command("traces")] if are_installed("opentelemetry.sdk") else []
+    rest += [_command("report"), Look("tables", _tables), Look("records --format parquet", _parquet)]
     return tuple(deep), tuple(rest)
 
 
 _ELSEWHERE = {
     "tui", "live", "tap", "extract", "record", "tables", "pipeline", "segments", "rules", "fields", "limits",
-    "decode", "schema", "wireshark-plugin", "completion", "conform",
+    "decode", "schema", "wireshark-plugin", "completion", "conform", "report", "mcp", "traces",
 }  # fmt: skip
 _MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),

@@ -1,0 +1,1 @@
+"""Exchanges as spans of OpenTelemetry. Needs the extra `otel`."""
