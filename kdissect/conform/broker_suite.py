@@ -11,9 +11,11 @@ from typing import BinaryIO, NamedTuple
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.conform.broker_connection import Dialer
 from kdissect.conform.broker_run import BrokerRun, NoResponseError, RunOverError, key_of
-from kdissect.conform.broker_sequences import SEQUENCES, clean_up, prepare, refusals
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.sequences.all_sequences import SEQUENCES
+from kdissect.conform.sequences.refusals import refusals
+from kdissect.conform.sequences.suite_topic import clean_up, prepare
 from kdissect.conform.statement_results import Judged, verdict_on
 from kdissect.conform.version_tests import discover, test_versions
 from kdissect.model.endpoint import Endpoint

@@ -17,10 +17,10 @@ import pytest
 from kdissect.cli import main
 from kdissect.conform.broker_connection import Dialer, Outcome, Response
 from kdissect.conform.broker_run import BrokerRun, NoResponseError
-from kdissect.conform.broker_sequences import clean_up
 from kdissect.conform.conform_report import conform_schema
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.sequences.suite_topic import clean_up
 from kdissect.conform.statement_results import Place
 from kdissect.decoders.bodies import decode_response_body
 from kdissect.decoders.encoder import encode
