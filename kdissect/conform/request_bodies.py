@@ -5,6 +5,7 @@ A body has the fields of all versions: the encoder takes those that the version 
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -49,6 +50,10 @@ class Subject:
     def of_topic(self, topic: str, topic_id: bytes) -> Subject:
         """Return the same run about a topic that does not exist."""
         return replace(self, topic=topic, topic_id=topic_id)
+
+    def member_id(self, number: int) -> str:
+        """Return the id of a member, number 0 to 9: a UUID in base64, as clients make it (KIP-1082)."""
+        return urlsafe_b64encode(f"kdissect{self.run:.7}{number}".encode().ljust(16)).decode().rstrip("=")
 
     def name(self, part: str) -> str:
         """Return a name of the suite."""

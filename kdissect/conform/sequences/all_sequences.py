@@ -6,6 +6,16 @@ from collections.abc import Callable
 
 from kdissect.conform.broker_run import BrokerRun
 from kdissect.conform.sequences.classic_groups import classic_groups, committed_offsets
+from kdissect.conform.sequences.client_quotas import client_quotas
+from kdissect.conform.sequences.fetch_sessions import fetch_sessions
+from kdissect.conform.sequences.heartbeat_groups import (
+    CONSUMER,
+    SHARE,
+    STREAMS,
+    consumer_groups,
+    streams_groups,
+)
+from kdissect.conform.sequences.share_groups import share_groups
 from kdissect.conform.sequences.topics_and_records import (
     idempotence,
     offsets_of_log,
@@ -21,13 +31,18 @@ SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {
     "offsets of the log": (offsets_of_log, ("Produce", "Fetch", "ListOffsets")),
     "idempotence": (idempotence, ("Produce", "InitProducerId")),
     "unknown topics": (unknown_topics, ("Produce", "Fetch")),
+    "fetch sessions": (fetch_sessions, ("Produce", "Fetch")),
     "committed offsets": (committed_offsets, ("FindCoordinator", "OffsetCommit", "OffsetFetch")),
     "classic groups": (
         classic_groups, ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
     ),
+    "consumer groups": (consumer_groups, ("FindCoordinator", CONSUMER)),
+    "share groups": (share_groups, ("FindCoordinator", SHARE, "Produce")),
+    "streams groups": (streams_groups, ("FindCoordinator", STREAMS)),
     "transactions": (
         transactions,
         ("FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "EndTxn", "Produce", "Fetch"),
     ),
+    "client quotas": (client_quotas, ("AlterClientQuotas", "Produce")),
 }  # fmt: skip
 """Sequences by name, in the order in which they run."""
