@@ -81,6 +81,8 @@ class BrokerRun:
         self.controller = -1
         self.leader = address
         """The leader of the first partition of the topic."""
+        self.partitions = 0
+        """Partitions of the topic."""
         self.created: list[str] = []
         """Topics to delete at the end."""
         self.groups: list[str] = []

@@ -15,7 +15,7 @@ from kdissect.conform.sequences.heartbeat_groups import (
     consumer_groups,
     streams_groups,
 )
-from kdissect.conform.sequences.share_groups import share_groups
+from kdissect.conform.sequences.share_groups import share_groups, shared_records
 from kdissect.conform.sequences.topics_and_records import (
     idempotence,
     offsets_of_log,
@@ -37,7 +37,10 @@ SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {
         classic_groups, ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
     ),
     "consumer groups": (consumer_groups, ("FindCoordinator", CONSUMER)),
-    "share groups": (share_groups, ("FindCoordinator", SHARE, "Produce")),
+    "share groups": (share_groups, ("FindCoordinator", SHARE)),
+    "shared records": (
+        shared_records, ("FindCoordinator", SHARE, "ShareFetch", "ShareAcknowledge", "Produce"),
+    ),
     "streams groups": (streams_groups, ("FindCoordinator", STREAMS)),
     "transactions": (
         transactions,

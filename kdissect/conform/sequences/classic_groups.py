@@ -6,11 +6,12 @@ import struct
 from typing import Any
 
 from kdissect.conform.broker_connection import Response
-from kdissect.conform.broker_run import NONE, BrokerRun, first
+from kdissect.conform.broker_run import NONE, BrokerRun, entry, errors_of, first
 from kdissect.conform.request_bodies import Fields, subscription
 from kdissect.conform.sequences.suite_topic import coordinator, play_each, version_pairs
 from kdissect.model.endpoint import Endpoint
 from kdissect.model.wording import plural
+from kdissect.schema.error_codes import error_name
 
 _ILLEGAL_GENERATION, _UNKNOWN_MEMBER, _MEMBER_ID_REQUIRED = 22, 25, 79
 _MANY_GROUPS = 8  # version of OffsetFetch (KIP-709)
@@ -26,10 +27,10 @@ def _committed_offset(run: BrokerRun, commit: int, fetched: int) -> None:
     run.groups.append(group)
     to = coordinator(run, group)
     topic = {"name": run.subject.topic, "topic_id": run.subject.topic_id}
-    none = _fetch_offset(run, group, topic, fetched, to)
+    response, none = _fetch_offset(run, group, topic, fetched, to)
     run.observe(
-        "CNF031", none[0], passed=none[1].committed_offset == -1, expected="offset -1",
-        seen=f"offset {none[1].committed_offset}",
+        "CNF031", response, passed=getattr(none, "committed_offset", None) == -1, expected="offset -1",
+        seen=f"offset {none.committed_offset}" if none is not None else _lacking(response),
     )  # fmt: skip
     part = {"partition_index": 0, "committed_offset": 7, "committed_metadata": "kdissect"}
     body = {
@@ -43,6 +44,9 @@ def _committed_offset(run: BrokerRun, commit: int, fetched: int) -> None:
     if not run.errs("CNF030", stored, code, NONE):
         return
     response, kept = _fetch_offset(run, group, topic, fetched, to)
+    if kept is None:
+        run.observe("CNF030", response, passed=False, expected="offset 7", seen=_lacking(response))
+        return
     # Apache Kafka has no place for metadata in ZooKeeper, where version 0 stores the offset.
     is_same = kept.committed_offset == 7 and (kept.metadata == "kdissect" or commit == 0)
     run.observe(
@@ -59,7 +63,12 @@ def _fetch_offset(
     body = {"group_id": group, "topics": topics, "groups": [{"group_id": group, "topics": topics}]}
     response = run.call("OffsetFetch", body, version, to)
     path = ("topics", "partitions") if version < _MANY_GROUPS else ("groups", "topics", "partitions")
-    return response, first(response, *path)
+    return response, entry(response.body, *path)
+
+
+def _lacking(response: Response) -> str:
+    codes = ", ".join(map(error_name, sorted(errors_of(response.body))))
+    return f"no partition, {codes or 'no error code'}"
 
 
 def classic_groups(run: BrokerRun) -> None:

@@ -40,8 +40,9 @@ class _Session:
         """Send the full request."""
         body = fetch(self._run.subject, self._offset)
         (topic,) = body["topics"]
-        second = topic["partitions"][0] | {"partition": 1, "fetch_offset": 0}
-        response = self._ask({"topics": [topic | {"partitions": [*topic["partitions"], second]}]}, 0, 0)
+        (row,) = topic["partitions"]
+        rows = [row, row | {"partition": 1, "fetch_offset": 0}][: self._run.partitions]
+        response = self._ask({"topics": [topic | {"partitions": rows}]}, 0, 0)
         self.id = response.body.session_id
         return response
 
@@ -83,11 +84,12 @@ def _life_of_session(run: BrokerRun, version: int) -> None:
     run.errs("CNF074", wrong, wrong.body.error_code, INVALID_FETCH_SESSION_EPOCH)
     other = session.of(session.id % _LAST_ID + 1, 1)
     run.errs("CNF075", other, other.body.error_code, FETCH_SESSION_ID_NOT_FOUND)
-    forgotten = session.next(forgets=True)
-    if not run.errs("CNF073", forgotten, forgotten.body.error_code, NONE):
-        return
-    _written(run)
-    _lacks_first(run, "CNF073", session.next())
+    if run.partitions > 1:
+        forgotten = session.next(forgets=True)
+        if not run.errs("CNF073", forgotten, forgotten.body.error_code, NONE):
+            return
+        _written(run)
+        _lacks_first(run, "CNF073", session.next())
     session.of(session.id, _FINAL_EPOCH)
     closed = session.next()
     run.errs("CNF076", closed, closed.body.error_code, FETCH_SESSION_ID_NOT_FOUND)

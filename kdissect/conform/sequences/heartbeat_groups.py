@@ -17,6 +17,7 @@ from kdissect.model.wording import plural
 from kdissect.schema.error_codes import error_name
 
 CONSUMER, SHARE, STREAMS = "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"
+_GROUP_NOT_FOUND = 69
 _UNRELEASED_INSTANCE_ID, _UNSUPPORTED_ASSIGNOR, _STALE_MEMBER_EPOCH = 111, 112, 113
 _MISSING_SOURCE_TOPICS = 1  # of a streams group (KIP-1071)
 _LEAVES = -1
@@ -24,7 +25,6 @@ _FAR_EPOCH = 1_000
 _MEMBER_COMMITS = 9  # version of OffsetCommit with a member epoch (KIP-848)
 _OWN_IDS = 1  # version of ConsumerGroupHeartbeat from which on the client makes the member id (KIP-1082)
 _SUBTOPOLOGY = "0"
-_PARTITIONS = frozenset({0, 1})
 _REBALANCE_MS = 10_000
 
 
@@ -166,8 +166,12 @@ def joins(member: Member) -> bool:
     return not body.error_code
 
 
+def _wanted(run: BrokerRun) -> frozenset[int]:
+    return frozenset(range(run.partitions))
+
+
 def _has_all(run: BrokerRun, member: Member) -> None:
-    last = run.until(member.beat, lambda _: member.assigned == _PARTITIONS)
+    last = run.until(member.beat, lambda _: member.assigned == _wanted(run))
     _note_assignment(run, last, [member], is_shared=False)
 
 
@@ -176,15 +180,16 @@ def _note_assignment(
 ) -> None:
     parts = [sorted(one.assigned) for one in members]
     seen = " and ".join(f"partitions {part}" for part in parts)
-    passed = {each for part in parts for each in part} == _PARTITIONS and not is_shared
+    passed = {each for part in parts for each in part} == _wanted(run) and not is_shared
     run.observe(
-        "CNF081", response, passed=passed, expected="each of 2 partitions at one member",
+        "CNF081", response, passed=passed,
+        expected=f"each of {plural(run.partitions, 'partition')} at one member",
         seen=f"{seen}{', one of them at two members' if is_shared else ''}",
     )  # fmt: skip
 
 
 def _share_partitions(run: BrokerRun, one: Member, other: Member) -> None:
-    """Let a second member join, and both send heartbeats until each has a partition."""
+    """Let a second member join, and both send heartbeats until both have partitions, if there are two."""
     _has_all(run, one)
     last = other.join()
     if last.body.error_code:
@@ -197,10 +202,13 @@ def _share_partitions(run: BrokerRun, one: Member, other: Member) -> None:
         one.beat()
         response = other.beat()
         taken = one.assigned | one.reported
-        is_shared = is_shared or bool(taken & (other.assigned | other.reported) and other.assigned & taken)
+        is_shared = is_shared or bool(taken & other.assigned)
         return response
 
-    last = run.until(beat, lambda _: bool(other.assigned) and one.assigned | other.assigned == _PARTITIONS)
+    has_part = min(1, run.partitions - 1)
+    last = run.until(
+        beat, lambda _: len(other.assigned) >= has_part and one.assigned | other.assigned == _wanted(run)
+    )
     _note_assignment(run, last, (one, other), is_shared=is_shared)
 
 
@@ -242,8 +250,8 @@ def fences_and_leaves(member: Member) -> None:
         seen=f"member epoch {left.body.member_epoch}, error code {left.body.error_code}",
     )  # fmt: skip
     if not left.body.error_code:
-        after = member.beat_as(member.epoch)
-        run.errs("CNF085", after, after.body.error_code, UNKNOWN_MEMBER_ID)
+        after = member.beat_as(member.epoch)  # of a group without members, which a broker may delete
+        run.errs("CNF085", after, after.body.error_code, UNKNOWN_MEMBER_ID, _GROUP_NOT_FOUND)
 
 
 def _static_members(run: BrokerRun, version: int) -> None:

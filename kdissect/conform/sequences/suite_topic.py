@@ -35,6 +35,7 @@ def prepare(run: BrokerRun) -> None:
     found = existing_topic(run, run.subject.topic, may_create=not run.has("CreateTopics"))
     topic = first(found, "topics")
     run.subject.topic_id = getattr(topic, "topic_id", bytes(16))
+    run.partitions = len(topic.partitions)
     leader = topic.partitions[0].leader_id if topic.partitions else -1
     run.leader = run.brokers.get(leader, run.address)
 
