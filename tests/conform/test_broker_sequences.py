@@ -19,7 +19,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_healthy_broker_passes_each_sequence(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("", GroupBroker) as broker:
-        code, report = conform(broker, capfd, "--destructive")
+        code, report = conform(broker.address, capfd, "--destructive")
     assert code == 0, (report["check"]["findings"], report["skipped"])
     tested = {name: result for name, result in results(report).items() if _is_about_sequences(name)}
     assert set(tested.values()) == {"passed"}, tested
@@ -33,7 +33,7 @@ def _is_about_sequences(code: str) -> bool:
 def test_a_fault_breaks_its_statement(fault: str, capfd: pytest.CaptureFixture[str]) -> None:
     statement, api = FAULTS[fault]
     with small_broker(fault, GroupBroker) as broker:
-        code, report = conform(broker, capfd, "--destructive", "--api", api)
+        code, report = conform(broker.address, capfd, "--destructive", "--api", api)
     failed = {name for name, result in results(report).items() if result == "failed"}
     assert statement in failed, (report["skipped"], failed)
     is_must = next(row["level"] for row in report["statements"] if row["code"] == statement) == "must"
@@ -47,6 +47,6 @@ def test_each_statement_has_a_fault() -> None:
 
 def test_a_quota_is_set_only_if_the_user_allows_it(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("", GroupBroker) as broker:
-        _, report = conform(broker, capfd, "--api", "AlterClientQuotas")
+        _, report = conform(broker.address, capfd, "--api", "AlterClientQuotas")
     assert results(report)["CNF065"] == "not tested"
     assert "--destructive" in str(report["skipped"])

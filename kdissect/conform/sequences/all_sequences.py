@@ -32,6 +32,10 @@ SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {
     "idempotence": (idempotence, ("Produce", "InitProducerId")),
     "unknown topics": (unknown_topics, ("Produce", "Fetch")),
     "fetch sessions": (fetch_sessions, ("Produce", "Fetch")),
+    "transactions": (
+        transactions,
+        ("FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "EndTxn", "Produce", "Fetch"),
+    ),
     "committed offsets": (committed_offsets, ("FindCoordinator", "OffsetCommit", "OffsetFetch")),
     "classic groups": (
         classic_groups, ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"),
@@ -42,10 +46,6 @@ SEQUENCES: dict[str, tuple[Callable[[BrokerRun], None], tuple[str, ...]]] = {
         shared_records, ("FindCoordinator", SHARE, "ShareFetch", "ShareAcknowledge", "Produce"),
     ),
     "streams groups": (streams_groups, ("FindCoordinator", STREAMS)),
-    "transactions": (
-        transactions,
-        ("FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "EndTxn", "Produce", "Fetch"),
-    ),
     "client quotas": (client_quotas, ("AlterClientQuotas", "Produce")),
 }  # fmt: skip
 """Sequences by name, in the order in which they run."""

@@ -41,7 +41,8 @@ class _Session:
         body = fetch(self._run.subject, self._offset)
         (topic,) = body["topics"]
         (row,) = topic["partitions"]
-        rows = [row, row | {"partition": 1, "fetch_offset": 0}][: self._run.partitions]
+        second = row | {"partition": 1, "fetch_offset": 0, "current_leader_epoch": -1}
+        rows = [row, second][: self._run.partitions]
         response = self._ask({"topics": [topic | {"partitions": rows}]}, 0, 0)
         self.id = response.body.session_id
         return response

@@ -36,6 +36,7 @@ def prepare(run: BrokerRun) -> None:
     topic = first(found, "topics")
     run.subject.topic_id = getattr(topic, "topic_id", bytes(16))
     run.partitions = len(topic.partitions)
+    run.subject.leader_epoch = getattr(next(iter(topic.partitions), None), "leader_epoch", -1)
     leader = topic.partitions[0].leader_id if topic.partitions else -1
     run.leader = run.brokers.get(leader, run.address)
 
