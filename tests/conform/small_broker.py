@@ -6,6 +6,7 @@ It behaves as the schema says, or plays one fault.
 import socketserver
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -105,11 +106,15 @@ class SmallBroker(socketserver.ThreadingTCPServer):
         return {"base_offset": base, "log_start_offset": 0}
 
     def fetch(self, body: Any) -> dict[str, Any]:
-        """Return the body of a Fetch response."""
-        return {"responses": [{"topic": topic.topic, "partitions": [
+        """Return the body of a Fetch response. Without records it waits, as long as the request says."""
+        topics = [{"topic": topic.topic, "partitions": [
             {"partition_index": part.partition} | self.read(topic.topic, part.fetch_offset)
             for part in topic.partitions
-        ]} for topic in body.topics]}  # fmt: skip
+        ]} for topic in body.topics]  # fmt: skip
+        rows = [row for topic in topics for row in topic["partitions"]]
+        if rows and not any(row["records"] or row.get("error_code") for row in rows):
+            time.sleep(body.max_wait_ms / 1000)
+        return {"responses": topics}
 
     def read(self, topic: str, offset: int) -> dict[str, Any]:
         """Return a partition of a Fetch response."""

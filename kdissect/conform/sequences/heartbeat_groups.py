@@ -29,7 +29,7 @@ _REBALANCE_MS = 10_000
 
 
 class Member:
-    """A member of a group. It owns what it is assigned, and gives up what it is not, at its next heartbeat.
+    """A member of a group. It owns the partitions that the broker assigned to it last.
 
     `reported` are the partitions that its last heartbeat named, `assigned` those that the broker named last.
     """

@@ -1,4 +1,4 @@
-"""What a broker refuses: unknown versions and APIs, frames of a wrong size, a body that ends early."""
+"""Requests that a broker refuses: unknown versions and APIs, frames of a wrong size, short bodies."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from kdissect.model.wording import plural
 
 _OUT_OF_RANGE, _CORRUPT, _TOPIC_EXISTS, _SEQUENCE_GAP, _DUPLICATE, _UNKNOWN_TOPIC_ID = 1, 2, 36, 45, 46, 100
 _EARLIEST, _LATEST = -2, -1
+_WAITS = 3  # Fetch requests that wait for records, after which PAI016 judges how long
 _NO_AUTO_CREATION_FROM = 4
 _ZSTD_PRODUCE, _ZSTD_FETCH, _BATCHES = 7, 10, 3
 
@@ -114,7 +115,7 @@ def _bytes(data: bytes | memoryview | None) -> bytes | None:
 
 
 def offsets_of_log(run: BrokerRun) -> None:
-    """List offsets, fetch after the end, and produce a damaged batch."""
+    """List offsets, fetch at the end and after it, and produce a damaged batch."""
     _, partition = send(run, batch([(b"k", b"v")], run.subject.time_ms))
     end = partition.base_offset + 1
     for version in run.versions("ListOffsets"):
@@ -128,6 +129,8 @@ def offsets_of_log(run: BrokerRun) -> None:
                 "CNF021", response, passed=got == wanted and not part.error_code,
                 expected=f"offset {wanted}", seen=f"offset {got}, error code {part.error_code}",
             )  # fmt: skip
+    for _ in range(_WAITS):
+        read_from(run, end)
     response, partition = read_from(run, end + 1_000)
     run.errs("CNF022", response, partition.error_code, _OUT_OF_RANGE)
     damaged = with_wrong_checksum(batch([(b"k", b"v")], run.subject.time_ms))
