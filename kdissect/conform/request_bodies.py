@@ -399,7 +399,7 @@ REQUESTS: dict[str, RequestKind] = {
     "ConsumerGroupHeartbeat": RequestKind(Effect.OWN, _heartbeat),
     "ConsumerGroupDescribe": RequestKind(Effect.NONE, _group_of("consumers")),
     "ControllerRegistration": _never(_NODES),
-    "GetTelemetrySubscriptions": _reads(client_instance_id=_NO_SUCH_UUID),
+    "GetTelemetrySubscriptions": _reads(client_instance_id=bytes(16)),  # the broker chooses one (KIP-714)
     "PushTelemetry": RequestKind(Effect.OWN, lambda _, __: {
         "client_instance_id": _NO_SUCH_UUID, "subscription_id": 1, "metrics": b"",
     }),

@@ -170,6 +170,22 @@ class RefusesSequenceGap(BrokerStatement):
     cites = ("KIP-98 Proposed Changes",)
 
 
+class DeletesRecords(BrokerStatement):
+    """After DeleteRecords the log begins at the offset of the request: the response and ListOffsets have it,
+    and Fetch from before has the error OFFSET_OUT_OF_RANGE.
+    """
+
+    code, name = "CNF026", "deletes-records"
+    cites = ("spec/003 DeleteRecords API",)
+
+
+class FindsOffsetByTime(BrokerStatement):
+    """ListOffsets with a time returns the offset of a record that is not older."""
+
+    code, name = "CNF027", "finds-offset-by-time"
+    cites = ("spec/003 ListOffsets API",)
+
+
 class ReturnsCommittedOffset(BrokerStatement):
     """OffsetFetch returns the offset and the metadata that OffsetCommit stored."""
 
@@ -242,6 +258,20 @@ class FencesOldProducer(BrokerStatement):
 
     code, name = "CNF052", "fences-old-producer"
     cites = ("KIP-98 Proposed Changes",)
+
+
+class DescribesTransaction(BrokerStatement):
+    """DescribeTransactions and DescribeProducers have the producer of an open transaction."""
+
+    code, name = "CNF053", "describes-transaction"
+    cites = ("KIP-664 Public Interfaces",)
+
+
+class RaisesEpochAtEnd(BrokerStatement):
+    """EndTxn, from version 5 on, returns a new epoch of the producer, or another producer id."""
+
+    code, name = "CNF054", "raises-epoch-at-end"
+    cites = ("KIP-890 Proposed Changes",)
 
 
 class RefusesUnknownVersion(BrokerStatement):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from kdissect.conform.broker_connection import Response
-from kdissect.conform.broker_run import NONE, TOPIC_IDS_FROM, BrokerRun, entry, first
+from kdissect.conform.broker_run import NONE, TOPIC_IDS_FROM, BrokerRun, NoResponseError, entry, first
 from kdissect.conform.record_batches import Pairs, batch, message_set, with_wrong_checksum
 from kdissect.conform.request_bodies import Fields
 from kdissect.conform.sequences.suite_topic import (
@@ -120,15 +121,13 @@ def offsets_of_log(run: BrokerRun) -> None:
     end = partition.base_offset + 1
     for version in run.versions("ListOffsets"):
         for time, wanted in ((_EARLIEST, 0), (_LATEST, end)):
-            topic = {"name": run.subject.topic, "partitions": [{"partition_index": 0, "timestamp": time}]}
-            body = {"replica_id": -1, "topics": [topic], "timeout_ms": TIMEOUT_MS}
-            response = run.call("ListOffsets", body, version, run.leader)
-            part = first(response, "topics", "partitions")
+            response, part = _listed(run, time, version)
             got = part.offset if version else (list(part.old_style_offsets) or [-1])[0]
             run.observe(
                 "CNF021", response, passed=got == wanted and not part.error_code,
                 expected=f"offset {wanted}", seen=f"offset {got}, error code {part.error_code}",
             )  # fmt: skip
+    _find_by_time(run, end)
     for _ in range(_WAITS):
         read_from(run, end)
     response, partition = read_from(run, end + 1_000)
@@ -136,6 +135,71 @@ def offsets_of_log(run: BrokerRun) -> None:
     damaged = with_wrong_checksum(batch([(b"k", b"v")], run.subject.time_ms))
     response, partition = send(run, damaged)
     run.errs("CNF023", response, partition.error_code, _CORRUPT)
+
+
+def _find_by_time(run: BrokerRun, end: int) -> None:
+    """Ask for the first record that is not older than those of the suite."""
+    time_ms = run.subject.time_ms
+    for version in run.versions("ListOffsets"):
+        if version:  # version 0 has the offsets of segments
+            response, part = _listed(run, time_ms, version)
+            run.observe(
+                "CNF027", response, passed=part.timestamp >= time_ms and 0 <= part.offset < end,
+                expected=f"a record with the time {time_ms} or later",
+                seen=f"offset {part.offset} with the time {part.timestamp}, error code {part.error_code}",
+            )  # fmt: skip
+
+
+def _listed(run: BrokerRun, time_ms: int, version: int | None = None) -> tuple[Response, Any]:
+    partitions = [{"partition_index": 0, "timestamp": time_ms}]
+    topic = {"name": run.subject.topic, "partitions": partitions}
+    body = {"replica_id": -1, "topics": [topic], "timeout_ms": TIMEOUT_MS}
+    response = run.call("ListOffsets", body, version, run.leader)
+    return response, first(response, "topics", "partitions")
+
+
+def deleted_records(run: BrokerRun) -> None:
+    """Delete the first records of a topic, in each version, and read before them."""
+    name, known, leader = run.subject.name("deleted"), run.subject, run.leader
+    made = create_topic(run, name)
+    topic = first(existing_topic(run, name), "topics")
+    if first(made, "topics").error_code or not topic.partitions:
+        run.skipped["deleted records"] = f"CreateTopics has error code {first(made, 'topics').error_code}"
+        return
+    run.subject = known.of_topic(name, getattr(topic, "topic_id", bytes(16)))
+    run.leader = run.brokers.get(topic.partitions[0].leader_id, run.address)
+    try:
+        _delete_records(run)
+    finally:
+        run.subject, run.leader = known, leader
+
+
+def _delete_records(run: BrokerRun) -> None:
+    versions = run.versions("DeleteRecords")
+    pairs = [(b"k", b"v")] * (len(versions) + 1)
+    stored = run.until(  # the leader of a new topic may not know yet that it is
+        lambda: send(run, batch(pairs, run.subject.time_ms))[0],
+        lambda body: not entry(body, "responses", "partition_responses").error_code,
+    )
+    code = first(stored, "responses", "partition_responses").error_code
+    if code:
+        raise NoResponseError(stored, f"Produce to a new topic has error code {code}")
+    for offset, version in enumerate(versions, 1):
+        row = {"name": run.subject.topic, "partitions": [{"partition_index": 0, "offset": offset}]}
+        response = run.call("DeleteRecords", {"topics": [row], "timeout_ms": TIMEOUT_MS}, version, run.leader)
+        part = first(response, "topics", "partitions")
+        run.observe(
+            "CNF026", response, passed=part.low_watermark == offset and not part.error_code,
+            expected=f"low watermark {offset}",
+            seen=f"low watermark {part.low_watermark}, error code {part.error_code}",
+        )  # fmt: skip
+    response, part = _listed(run, _EARLIEST)
+    run.observe(
+        "CNF026", response, passed=part.offset == len(versions), expected=f"offset {len(versions)}",
+        seen=f"offset {part.offset}",
+    )  # fmt: skip
+    response, part = read_from(run, 0)
+    run.errs("CNF026", response, part.error_code, _OUT_OF_RANGE)
 
 
 def idempotence(run: BrokerRun) -> None:

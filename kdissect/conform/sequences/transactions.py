@@ -1,9 +1,10 @@
-"""Transactions without the feature transaction.version 2 (KIP-890): committed, aborted, fenced."""
+"""Transactions: committed, aborted and fenced, and with the feature transaction.version 2 (KIP-890)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import BrokerRun, NoResponseError, entry, first
 from kdissect.conform.record_batches import batch
 from kdissect.conform.request_bodies import Fields
@@ -12,6 +13,7 @@ from kdissect.model.endpoint import Endpoint
 from kdissect.model.wording import plural
 
 _OLD_EPOCH, _FENCED = 47, 90
+_FEATURE, _V2 = "transaction.version", 2  # KIP-890
 _V1_PRODUCE, _V1_ADD, _V1_END, _V1_INIT = 11, 3, 4, 4
 
 
@@ -64,6 +66,62 @@ def transactions(run: BrokerRun) -> None:
         run.errs("CNF052", ended, ended.body.error_code, _OLD_EPOCH, _FENCED)
 
 
+def transactions_v2(run: BrokerRun) -> None:
+    """Commit a transaction whose partitions the broker adds itself, if its features have it (KIP-890)."""
+    is_new = run.highest("EndTxn") > _V1_END and run.highest("Produce") > _V1_PRODUCE
+    if not is_new or not _has_v2(run):
+        run.skipped["transactions v2"] = "the broker does not have the feature transaction.version 2"
+        return
+    name = run.subject.name("transaction-v2")
+    to = coordinator(run, name, 1)
+    made = _init(run, name, to)
+    if made.error_code:
+        run.skipped["transactions v2"] = f"InitProducerId has error code {made.error_code}"
+        return
+    producer = made.producer_id, made.producer_epoch
+    records = batch([(b"k", b"v")], run.subject.time_ms, producer=producer, sequence=0, is_transactional=True)
+    stored, partition = send(run, records, transactional_id=name)
+    if partition.error_code:
+        raise NoResponseError(stored, f"Produce in a transaction has error code {partition.error_code}")
+    ended = run.call("EndTxn", _txn(name, producer) | {"committed": True}, to=to)
+    body = ended.body
+    is_raised = body.producer_id != producer[0] or body.producer_epoch > producer[1]
+    run.observe(
+        "CNF054", ended, passed=is_raised and not body.error_code,
+        expected=f"an epoch above {producer[1]}, or another producer id",
+        seen=f"epoch {body.producer_epoch}, error code {body.error_code}",
+    )  # fmt: skip
+
+
+def _has_v2(run: BrokerRun) -> bool:
+    answer = run.call("ApiVersions", {"client_software_name": "kdissect", "client_software_version": "1"})
+    features = getattr(answer.body, "finalized_features", None) or ()
+    return any(one.name == _FEATURE and one.max_version_level >= _V2 for one in features)
+
+
+def _describe(run: BrokerRun, name: str, producer: tuple[int, int], to: Endpoint) -> None:
+    """Describe a transaction while it is open, by its id and by its partition."""
+    if run.has("DescribeTransactions"):
+        found = run.call("DescribeTransactions", {"transactional_ids": [name]}, to=to)
+        row = first(found, "transaction_states")
+        _has_producer(run, found, {(row.producer_id, row.producer_epoch)}, producer)
+    if run.has("DescribeProducers"):
+        body = {"topics": [{"name": run.subject.topic, "partition_indexes": [0]}]}
+        found = run.call("DescribeProducers", body, to=run.leader)
+        rows = first(found, "topics", "partitions").active_producers
+        _has_producer(run, found, {(one.producer_id, one.producer_epoch) for one in rows}, producer)
+
+
+def _has_producer(
+    run: BrokerRun, response: Response, found: set[tuple[int, int]], producer: tuple[int, int]
+) -> None:
+    run.observe(
+        "CNF053", response, passed=producer in found,
+        expected=f"producer id {producer[0]}, epoch {producer[1]}",
+        seen="it" if producer in found else f"{plural(len(found), 'other producer')}",
+    )  # fmt: skip
+
+
 def _capped(run: BrokerRun, name: str, most: int) -> int:
     return min(run.highest(name), most)
 
@@ -98,6 +156,7 @@ def _transaction(
     stored, partition = send(run, made, _capped(run, "Produce", _V1_PRODUCE), name)
     if partition.error_code:
         raise NoResponseError(stored, f"Produce in a transaction has error code {partition.error_code}")
+    _describe(run, name, producer, to)
     end = _txn(name, producer) | {"committed": commits}
     ended = run.call("EndTxn", end, _capped(run, "EndTxn", _V1_END), to)
     if ended.body.error_code:
