@@ -1,4 +1,4 @@
-"""Tests real brokers: `python -m captures.conform [BROKER...]`, and `--faults` for the faults of replays.
+"""Tests real brokers: `python -m captures.conform [BROKER...]`; with `--faults [RULE...]` a faulty one.
 
 Each broker is started, and `kdissect conform broker --destructive` runs against it. Its JSON report is kept
 in the workshop. `docs/matrix.md` is written from the reports of all brokers, so that one broker can be
@@ -30,18 +30,30 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are stopped on the way out
     parser = ArgumentParser(prog="python -m captures.conform", description=__doc__)
     parser.add_argument("brokers", nargs="*", metavar="BROKER", help=f"of {', '.join(BROKERS)}")
-    parser.add_argument("--faults", action="store_true", help="play the faults of replays instead")
+    parser.add_argument(
+        "--faults",
+        nargs="*",
+        metavar="RULE",
+        help="play the faults of replays instead, those of the rules named",
+    )
     ports = int(os.environ.get("KDISSECT_RECORD_PORTS", "19000"))
     parser.add_argument("--port-base", type=int, default=ports, help="first of 100 ports to use")
     options = parser.parse_args()
-    if options.faults:
-        rows = play_all(options.port_base)
-        _report(FAULTS).write_text(json.dumps(rows, indent=1) + "\n")
+    if options.faults is not None:
+        _keep(play_all(options.port_base, options.faults))
         code = 0
     else:
         code = record_each(options.brokers or BROKERS, lambda name: _tested(name, options.port_base))
     _write_page()
     return code
+
+
+def _keep(played: list[dict[str, Any]]) -> None:
+    """Write the rows of faults that were played in the place of the rows before."""
+    path = _report(FAULTS)
+    rows = json.loads(path.read_text()) if path.exists() else []
+    by_fault = {(row["rule"], row["says"]): row for row in [*rows, *played]}
+    path.write_text(json.dumps(list(by_fault.values()), indent=1) + "\n")
 
 
 def _report(name: str) -> Path:

@@ -8,6 +8,7 @@ that the run without it does not have.
 import json
 import subprocess
 import sys
+from collections.abc import Collection
 from typing import Any
 
 from captures.record import java
@@ -33,8 +34,11 @@ class _FaultyBroker(Proxy):
             return None
 
 
-def play_all(base: int) -> list[Row]:
-    """Play each fault. Returns a row for each: rule, what it says, whether it was played, codes found."""
+def play_all(base: int, rules: Collection[str]) -> list[Row]:
+    """Play the faults of some rules, of all without a name.
+
+    Returns a row for each: its rule, what it says, how often it was played, and the codes that found it.
+    """
     cluster = Cluster(_SPEC, base, java.extensions())
     try:
         cluster.start()
@@ -44,6 +48,8 @@ def play_all(base: int) -> list[Row]:
         healthy: dict[tuple[str, ...], set[str]] = {}
         rows = []
         for fault in FAULTS:
+            if rules and fault.code not in rules:
+                continue
             if fault.apis not in healthy:
                 healthy[fault.apis] = _found(proxy, address, fault, None)
             codes = _found(proxy, address, fault, fault.change) - healthy[fault.apis]
