@@ -77,7 +77,12 @@ def _statements(brokers: Mapping[str, Report]) -> Iterator[str]:
     }
     first = next(iter(brokers.values()))
     rows = [
-        [row["code"], row["name"], row["level"], *(_MARKS[found[row["code"]]] for found in results.values())]
+        [
+            row["code"],
+            row["name"],
+            row["level"],
+            *(_MARKS[found.get(row["code"], "not tested")] for found in results.values()),
+        ]
         for row in first["statements"]
     ]
     yield from _table(["code", "statement", "level", *(BROKERS[name].name for name in brokers)], rows)

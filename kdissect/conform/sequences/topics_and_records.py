@@ -8,7 +8,7 @@ from typing import Any
 from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import NONE, TOPIC_IDS_FROM, BrokerRun, NoResponseError, entry, first
 from kdissect.conform.record_batches import Pairs, batch, message_set, with_wrong_checksum
-from kdissect.conform.request_bodies import Fields
+from kdissect.conform.request_bodies import Fields, fetch
 from kdissect.conform.sequences.suite_topic import (
     TIMEOUT_MS,
     UNKNOWN_TOPIC,
@@ -29,6 +29,7 @@ from kdissect.model.wording import plural
 _OUT_OF_RANGE, _CORRUPT, _TOPIC_EXISTS, _SEQUENCE_GAP, _DUPLICATE, _UNKNOWN_TOPIC_ID = 1, 2, 36, 45, 46, 100
 _EARLIEST, _LATEST = -2, -1
 _WAITS = 3  # Fetch requests that wait for records, after which PAI016 judges how long
+_WAIT_MS = 250  # of which PAI016 accepts a twentieth as a difference
 _NO_AUTO_CREATION_FROM = 4
 _ZSTD_PRODUCE, _ZSTD_FETCH, _BATCHES = 7, 10, 3
 
@@ -128,8 +129,9 @@ def offsets_of_log(run: BrokerRun) -> None:
                 expected=f"offset {wanted}", seen=f"offset {got}, error code {part.error_code}",
             )  # fmt: skip
     _find_by_time(run, end)
+    waiting = fetch(run.subject, end) | {"max_wait_ms": _WAIT_MS}
     for _ in range(_WAITS):
-        read_from(run, end)
+        run.call("Fetch", waiting, to=run.leader)
     response, partition = read_from(run, end + 1_000)
     run.errs("CNF022", response, partition.error_code, _OUT_OF_RANGE)
     damaged = with_wrong_checksum(batch([(b"k", b"v")], run.subject.time_ms))
