@@ -131,9 +131,13 @@ class SmallBroker(socketserver.ThreadingTCPServer):
     def _offsets(self, body: Any) -> dict[str, Any]:
         return {"topics": [{"name": topic.name, "partitions": [
             {"partition_index": part.partition_index, "error_code": 0,
-             "offset": 0 if part.timestamp == -2 else self.end}
+             "offset": self.end if part.timestamp == -1 else 0, "timestamp": self._time(part.timestamp)}
             for part in topic.partitions
         ]} for topic in body.topics]}  # fmt: skip
+
+    def _time(self, asked: int) -> int:
+        """Return the time of the record that is found: all have the one that the suite asks for."""
+        return asked - 1 if asked >= 0 and self.fault == "older record" else max(asked, -1)
 
 
 class _Handler(socketserver.StreamRequestHandler):

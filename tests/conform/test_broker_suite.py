@@ -84,7 +84,12 @@ def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize(
     ("fault", "wanted"),
-    [("long metadata", {"FRM006"}), ("checksum", {"CNF023"}), ("offsets", {"CNF020", "CNF021"})],
+    [
+        ("long metadata", {"FRM006"}),
+        ("checksum", {"CNF023"}),
+        ("offsets", {"CNF020", "CNF021"}),
+        ("older record", {"CNF027"}),
+    ],
 )
 def test_a_fault_is_found_with_its_bytes(
     fault: str, wanted: set[str], capfd: pytest.CaptureFixture[str], tmp_path: Path
