@@ -155,8 +155,8 @@ def _played(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the faults of replays, each with the codes of the findings that only the run with it has."""
     found = sum(bool(row["found"]) for row in rows)
     yield f"`python -m captures.conform --faults [RULE...]` plays {len(rows)} faults of `captures/replay`:"
-    yield "Apache Kafka 4.4.0 behind a proxy that changes each response of the fault. Codes are those of"
-    yield f"findings that the run without the fault does not have. Found: {found} of {len(rows)}."
+    yield "a proxy before Apache Kafka 4.4.0 changes each response of the fault. Codes are those of findings"
+    yield f"that the run without the fault does not have. Found: {found} of {len(rows)}."
     yield ""
     cells = [[row["rule"], row["says"], ", ".join(row["found"]) or _why_not(row)] for row in rows]
     yield from _table(["fault of", "response", "found by"], cells)
