@@ -14,6 +14,7 @@ from captures.record.broker import Cluster
 from captures.record.command import recordings_parser
 from captures.record.drivers import Running
 from captures.record.java import extensions
+from captures.record.other_brokers import librdkafka_mock
 from captures.record.pythons import release
 from captures.record.sniffer import Sniffer
 from captures.record.spec import Spec
@@ -59,25 +60,13 @@ def _apache(base: int) -> Iterator[Cluster]:
         cluster.close()
 
 
-@contextlib.contextmanager
-def _other() -> Iterator[int]:
-    """Run another broker, which is new, and yield its port."""
-    command = [*release("librdkafka", RDKAFKA).command, "-", "serves", "--client-id", "mock"]
-    running = Running(command, lambda event: None)
-    try:
-        running.until("serves")
-        yield next(event["port"] for event in running.events if event["event"] == "serves")
-    finally:
-        running.kill()
-
-
 def _recorded(run: Run, cluster: Cluster, target: Path) -> int:
     """Record one half; the size of its capture."""
     with contextlib.ExitStack() as held:
         if run.broker == APACHE:
             bootstrap, ports = cluster.bootstrap, cluster.ports("clients")
         else:
-            port = held.enter_context(_other())
+            port = held.enter_context(librdkafka_mock(RDKAFKA))
             bootstrap, ports = f"127.0.0.1:{port}", [port]
         topic = f"sales-{target.stem}"
         filler = release("librdkafka", RDKAFKA)

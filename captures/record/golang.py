@@ -30,6 +30,11 @@ def segmentio() -> Driver:
     return _driver("segmentio kafka-go", "segmentio", "github.com/segmentio/kafka-go")
 
 
+def kfake() -> Driver:
+    """Return the mock cluster of franz-go, which is a broker and no client."""
+    return _driver("kfake", "kfake", f"{_FRANZ}/pkg/kfake")
+
+
 def _driver(name: str, folder: str, module: str) -> Driver:
     source = _SOURCES / folder
     found = re.search(rf"{re.escape(module)} v(\S+)", (source / "go.mod").read_text())

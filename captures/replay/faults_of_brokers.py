@@ -300,7 +300,8 @@ def _noise(answer: Any, _: Any) -> bool:
 @fault("GRP026", "JoinGroup: the leader receives metadata that no member sent", "group", "JoinGroup")
 def _other_metadata(answer: Any, _: Any) -> bool:
     for member in answer.members:
-        member.metadata = bytes(member.metadata).replace(b"replay", b"yalper")
+        data = bytes(member.metadata)  # version, count of topics, length of the first one's name, the name
+        member.metadata = data[:8] + data[8:14][::-1] + data[14:]
     return bool(answer.members) and not answer.error_code
 
 

@@ -16,6 +16,7 @@ from kdissect.schema import protocol_messages
 HOST = "127.0.0.1"
 _SIZE = 4
 _CORRELATION_ID = 4
+_SMALLEST, _LARGEST = 4, 100 << 20  # a response without a body; socket.request.max.bytes of a broker
 Change = Callable[[Any, Any], bool | bytes | None]
 """Is given the decoded answer, to be changed in place, and the request; False: this is not the one to change.
 Bytes are sent in place of the whole answer, size included; empty ones leave it out."""
@@ -145,11 +146,14 @@ class _Passage:
 
 
 def _frame(source: socket.socket) -> bytes | None:
-    """Return the next frame with its size; None where the stream ends."""
+    """Return the next frame with its size; None where the stream ends, or the size is that of no frame."""
     head = _exactly(source, _SIZE)
     if head is None:
         return None
-    content = _exactly(source, struct.unpack(">i", head)[0])
+    (size,) = struct.unpack(">i", head)
+    if not _SMALLEST <= size <= _LARGEST:
+        return None
+    content = _exactly(source, size)
     return None if content is None else head + content
 
 

@@ -34,7 +34,7 @@ TOPIC_IDS_FROM = {"Produce": 13, "Fetch": 13, "OffsetCommit": 10, "OffsetFetch":
 MAX_SILENT = 20
 """Requests without a response after which a run ends."""
 MAX_SILENT_OF_API = 2
-_PATIENCE_S = 60.0  # in a run, for topics and coordinators that are not ready yet
+_PATIENCE_S = 30.0  # in a run, for each API whose response does not have what it will have
 _PAUSE_S = 0.1
 NONE = 0
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS
@@ -81,6 +81,8 @@ class BrokerRun:
         self.controller = -1
         self.leader = address
         """The leader of the first partition of the topic."""
+        self.partitions = 0
+        """Partitions of the topic."""
         self.created: list[str] = []
         """Topics to delete at the end."""
         self.groups: list[str] = []
@@ -90,7 +92,7 @@ class BrokerRun:
         self._open: dict[Endpoint, Connection] = {}
         self._undecodable: set[tuple[int, int]] = set()
         self._silent = 0
-        self._patience = _PATIENCE_S
+        self._waited: dict[int, float] = {}
         self._silent_of: dict[int, int] = {}
 
     # connections
@@ -246,13 +248,13 @@ class BrokerRun:
         return self.observe(code, response, passed=found in wanted, expected=expected, seen=error_name(found))
 
     def until(self, ask: Callable[[], Response], holds: Callable[[Any], bool]) -> Response:
-        """Repeat a request until its body holds, for some time. Returns the last response."""
+        """Repeat a request until its body holds, for some time in all. Returns the last response."""
         start = time.monotonic()
         while True:
             response = ask()
-            waited = time.monotonic() - start
-            if holds(response.body) or waited >= self._patience:
-                self._patience -= waited
+            waited = self._waited.get(response.api_key, 0.0) + time.monotonic() - start
+            if holds(response.body) or waited >= _PATIENCE_S:
+                self._waited[response.api_key] = waited
                 return response
             time.sleep(_PAUSE_S)
 

@@ -11,9 +11,11 @@ from typing import BinaryIO, NamedTuple
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.conform.broker_connection import Dialer
 from kdissect.conform.broker_run import BrokerRun, NoResponseError, RunOverError, key_of
-from kdissect.conform.broker_sequences import SEQUENCES, clean_up, prepare, refusals
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.sequences.all_sequences import SEQUENCES
+from kdissect.conform.sequences.refusals import refusals
+from kdissect.conform.sequences.suite_topic import clean_up, prepare
 from kdissect.conform.statement_results import Judged, verdict_on
 from kdissect.conform.version_tests import discover, test_versions
 from kdissect.model.endpoint import Endpoint
@@ -62,16 +64,16 @@ def test_broker(
 def _run(run: BrokerRun) -> None:
     discover(run)
     is_ready = run.has("Metadata") and _tried(run, "the topic of the suite", prepare)
-    for name, (play, apis) in SEQUENCES.items():
-        if run.wanted is not None and set(run.wanted).isdisjoint(map(key_of, apis)):
+    for name, one in SEQUENCES.items():
+        if run.wanted is not None and set(run.wanted).isdisjoint(map(key_of, (*one.needs, *one.also))):
             continue
-        lacking = [api for api in apis if not run.has(api)]
+        lacking = [api for api in one.needs if not run.has(api)]
         if lacking:
             run.skipped[name] = f"the broker does not advertise {', '.join(lacking)}"
         elif not is_ready:
             run.skipped[name] = "there is no topic of the suite"
         else:
-            _tried(run, name, play)
+            _tried(run, name, one.play)
     test_versions(run)
     _tried(run, "refusals", refusals)  # at the end, because a broker may fail at them
     _tried(run, _CLEANING_UP, clean_up)

@@ -5,6 +5,7 @@ A body has the fields of all versions: the encoder takes those that the version 
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -43,12 +44,18 @@ class Subject:
     """The time of records."""
     topic: str = ""
     topic_id: bytes = bytes(16)
+    leader_epoch: int = -1
+    """Of the first partition, -1 if Metadata does not have it."""
     cluster_id: str | None = None
     member: str = "kdissect-conform-member"
 
     def of_topic(self, topic: str, topic_id: bytes) -> Subject:
         """Return the same run about a topic that does not exist."""
-        return replace(self, topic=topic, topic_id=topic_id)
+        return replace(self, topic=topic, topic_id=topic_id, leader_epoch=-1)
+
+    def member_id(self, number: int) -> str:
+        """Return the id of a member, number 0 to 9: a UUID in base64, as clients make it (KIP-1082)."""
+        return urlsafe_b64encode(f"kdissect{self.run:.7}{number}".encode().ljust(16)).decode().rstrip("=")
 
     def name(self, part: str) -> str:
         """Return a name of the suite."""
@@ -115,7 +122,8 @@ def _produce(subject: Subject, version: int) -> Fields:
 
 def fetch(subject: Subject, offset: int = 0, isolation: int = 0) -> Fields:
     """Return a Fetch request outside of a session."""
-    partitions = [{"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}]
+    row = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+    partitions = [row | {"current_leader_epoch": subject.leader_epoch}]
     return {
         "replica_id": -1, "max_wait_ms": _FETCH_WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20,
         "isolation_level": isolation, "topics": [_topics(subject, partitions=partitions)],
@@ -391,7 +399,7 @@ REQUESTS: dict[str, RequestKind] = {
     "ConsumerGroupHeartbeat": RequestKind(Effect.OWN, _heartbeat),
     "ConsumerGroupDescribe": RequestKind(Effect.NONE, _group_of("consumers")),
     "ControllerRegistration": _never(_NODES),
-    "GetTelemetrySubscriptions": _reads(client_instance_id=_NO_SUCH_UUID),
+    "GetTelemetrySubscriptions": _reads(client_instance_id=bytes(16)),  # the broker chooses one (KIP-714)
     "PushTelemetry": RequestKind(Effect.OWN, lambda _, __: {
         "client_instance_id": _NO_SUCH_UUID, "subscription_id": 1, "metrics": b"",
     }),

@@ -170,6 +170,22 @@ class RefusesSequenceGap(BrokerStatement):
     cites = ("KIP-98 Proposed Changes",)
 
 
+class DeletesRecords(BrokerStatement):
+    """After DeleteRecords the log begins at the offset of the request: the response and ListOffsets have it,
+    and Fetch from before has the error OFFSET_OUT_OF_RANGE.
+    """
+
+    code, name = "CNF026", "deletes-records"
+    cites = ("spec/003 DeleteRecords API",)
+
+
+class FindsOffsetByTime(BrokerStatement):
+    """ListOffsets with a time returns the offset of a record that is not older."""
+
+    code, name = "CNF027", "finds-offset-by-time"
+    cites = ("spec/003 ListOffsets API",)
+
+
 class ReturnsCommittedOffset(BrokerStatement):
     """OffsetFetch returns the offset and the metadata that OffsetCommit stored."""
 
@@ -244,6 +260,20 @@ class FencesOldProducer(BrokerStatement):
     cites = ("KIP-98 Proposed Changes",)
 
 
+class DescribesTransaction(BrokerStatement):
+    """DescribeTransactions and DescribeProducers have the producer of an open transaction."""
+
+    code, name = "CNF053", "describes-transaction"
+    cites = ("KIP-664 Public Interfaces",)
+
+
+class RaisesEpochAtEnd(BrokerStatement):
+    """EndTxn, from version 5 on, returns a new epoch of the producer, or another producer id."""
+
+    code, name = "CNF054", "raises-epoch-at-end"
+    cites = ("KIP-890 Proposed Changes",)
+
+
 class RefusesUnknownVersion(BrokerStatement):
     """A broker closes the connection, or responds with UNSUPPORTED_VERSION, if a request has a version that
     it does not advertise.
@@ -285,6 +315,209 @@ class ServesOtherConnections(BrokerStatement):
 
     code, name = "CNF064", "serves-other-connections"
     cites = ("spec/004 Connection Termination",)
+
+
+class ThrottlesProducer(BrokerStatement):
+    """A producer that exceeds the quota of its client id has a throttle_time_ms above 0."""
+
+    code, name = "CNF065", "throttles-producer"
+    cites = ("KIP-219 Proposed Changes",)
+
+
+class OpensFetchSession(BrokerStatement):
+    """A Fetch with session epoch 0, from version 7 on, has the id of a new session."""
+
+    code, name, level = "CNF070", "opens-fetch-session", Level.SHOULD
+    cites = ("KIP-227 Proposed Changes",)
+
+
+class LeavesOutUnchangedPartitions(BrokerStatement):
+    """A Fetch that continues a session has no partition that did not change."""
+
+    code, name = "CNF071", "leaves-out-unchanged-partitions"
+    cites = ("KIP-227 Proposed Changes",)
+
+
+class RemembersPartitions(BrokerStatement):
+    """A Fetch that continues a session and names no partition has the new records of those in the session."""
+
+    code, name = "CNF072", "remembers-partitions"
+    cites = ("KIP-227 Proposed Changes",)
+
+
+class ForgetsPartitions(BrokerStatement):
+    """A Fetch that continues a session has no partition that the client had it forget."""
+
+    code, name = "CNF073", "forgets-partitions"
+    cites = ("KIP-227 Proposed Changes",)
+
+
+class RefusesSessionEpoch(BrokerStatement):
+    """A Fetch with an epoch that is not the next of its session has the error INVALID_FETCH_SESSION_EPOCH."""
+
+    code, name = "CNF074", "refuses-session-epoch"
+    cites = ("KIP-227 FetchRequest Metadata meaning",)
+
+
+class RefusesUnknownSession(BrokerStatement):
+    """A Fetch that continues a session that does not exist has the error FETCH_SESSION_ID_NOT_FOUND."""
+
+    code, name = "CNF075", "refuses-unknown-session"
+    cites = ("KIP-227 FetchRequest Metadata meaning",)
+
+
+class ClosesFetchSession(BrokerStatement):
+    """A Fetch with session epoch -1 ends its session."""
+
+    code, name = "CNF076", "closes-fetch-session"
+    cites = ("KIP-227 FetchRequest Metadata meaning",)
+
+
+class GuardsInstanceId(BrokerStatement):
+    """A consumer group refuses a member with the instance id of another one that did not leave, with
+    UNRELEASED_INSTANCE_ID.
+    """
+
+    code, name = "CNF079", "guards-instance-id"
+    cites = ("KIP-848 Proposed Changes",)
+
+
+class AcceptsNewMember(BrokerStatement):
+    """ConsumerGroupHeartbeat, ShareGroupHeartbeat and StreamsGroupHeartbeat with member epoch 0 have no
+    error, a member id, and an epoch above 0.
+    """
+
+    code, name = "CNF080", "accepts-new-member"
+    cites = ("KIP-848 Proposed Changes", "KIP-932 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class AssignsEachPartition(BrokerStatement):
+    """The members of a consumer group or streams group have each partition of their topics, and no partition
+    is at two members at the same time.
+    """
+
+    code, name = "CNF081", "assigns-each-partition"
+    cites = ("KIP-848 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class AcceptsMemberEpoch(BrokerStatement):
+    """A heartbeat with the epoch of the member has no error."""
+
+    code, name = "CNF082", "accepts-member-epoch"
+    cites = ("KIP-848 Proposed Changes", "KIP-932 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class FencesMemberEpoch(BrokerStatement):
+    """A heartbeat with an epoch above that of the member has the error FENCED_MEMBER_EPOCH."""
+
+    code, name = "CNF083", "fences-member-epoch"
+    cites = ("KIP-848 Proposed Changes", "KIP-932 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class RefusesStranger(BrokerStatement):
+    """A heartbeat of a member that the group does not have has the error UNKNOWN_MEMBER_ID."""
+
+    code, name = "CNF084", "refuses-stranger"
+    cites = ("KIP-848 Proposed Changes", "KIP-932 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class EndsMembership(BrokerStatement):
+    """A heartbeat with member epoch -1 has this epoch and no error, and the member is unknown afterwards."""
+
+    code, name = "CNF085", "ends-membership"
+    cites = ("KIP-848 Proposed Changes", "KIP-932 Proposed Changes", "KIP-1071 Proposed Changes")
+
+
+class RefusesUnknownAssignor(BrokerStatement):
+    """A consumer group refuses a member whose assignor the broker does not have, with
+    UNSUPPORTED_ASSIGNOR.
+    """
+
+    code, name = "CNF086", "refuses-unknown-assignor"
+    cites = ("KIP-848 Proposed Changes",)
+
+
+class DescribesMembers(BrokerStatement):
+    """ConsumerGroupDescribe has the members of the group with their epochs."""
+
+    code, name = "CNF087", "describes-members"
+    cites = ("KIP-848 Public Interfaces",)
+
+
+class ReportsMissingSourceTopics(BrokerStatement):
+    """StreamsGroupHeartbeat with a topology whose source topic does not exist has the status
+    MISSING_SOURCE_TOPICS.
+    """
+
+    code, name = "CNF088", "reports-missing-source-topics"
+    cites = ("KIP-1071 Public Interfaces",)
+
+
+class RefusesFarEpochAtCommit(BrokerStatement):
+    """OffsetCommit of a member of a consumer group with an epoch above its own has the error
+    STALE_MEMBER_EPOCH.
+    """
+
+    code, name = "CNF089", "refuses-stale-commit"
+    cites = ("KIP-848 Public Interfaces",)
+
+
+class AcquiresRecords(BrokerStatement):
+    """ShareFetch acquires new records, with delivery count 1, and has them in the response."""
+
+    code, name = "CNF090", "acquires-records"
+    cites = ("KIP-932 Proposed Changes",)
+
+
+class LocksAcquiredRecords(BrokerStatement):
+    """ShareFetch acquires no record that another member of the group has acquired."""
+
+    code, name = "CNF091", "locks-acquired-records"
+    cites = ("KIP-932 Proposed Changes",)
+
+
+class DeliversReleasedRecords(BrokerStatement):
+    """ShareFetch acquires a record again that was released, with the next delivery count."""
+
+    code, name = "CNF092", "delivers-released-records"
+    cites = ("KIP-932 Proposed Changes",)
+
+
+class KeepsAcceptedRecords(BrokerStatement):
+    """ShareFetch acquires no record that was accepted."""
+
+    code, name = "CNF093", "keeps-accepted-records"
+    cites = ("KIP-932 Proposed Changes",)
+
+
+class RefusesSecondAcknowledgement(BrokerStatement):
+    """ShareAcknowledge of a record that was accepted before has the error INVALID_RECORD_STATE."""
+
+    code, name = "CNF094", "refuses-second-acknowledgement"
+    cites = ("KIP-932 Public Interfaces",)
+
+
+class RefusesShareSessionEpoch(BrokerStatement):
+    """ShareFetch with an epoch that is not the next of its session has the error
+    INVALID_SHARE_SESSION_EPOCH.
+    """
+
+    code, name = "CNF095", "refuses-share-session-epoch"
+    cites = ("KIP-932 Public Interfaces",)
+
+
+class RefusesUnknownShareSession(BrokerStatement):
+    """ShareFetch that continues a session of a member that has none has the error SHARE_SESSION_NOT_FOUND."""
+
+    code, name = "CNF096", "refuses-unknown-share-session"
+    cites = ("KIP-932 Public Interfaces",)
+
+
+class ReleasesAtClose(BrokerStatement):
+    """When a share session is closed, its acquired records can be acquired by another member."""
+
+    code, name = "CNF097", "releases-at-close"
+    cites = ("KIP-932 Proposed Changes",)
 
 
 BROKER_STATEMENTS: tuple[BrokerStatement, ...] = tuple(

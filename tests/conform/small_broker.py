@@ -6,9 +6,10 @@ It behaves as the schema says, or plays one fault.
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from kdissect.decoders.encoder import encode_response
 from kdissect.decoders.messages import decode_request
@@ -18,6 +19,7 @@ from kdissect.model.errors import DecodeError
 API_VERSIONS, METADATA, PRODUCE, FETCH, LIST_OFFSETS, SASL_HANDSHAKE = 18, 3, 0, 1, 2, 17
 VERSIONS = {PRODUCE: (3, 5), FETCH: (4, 6), LIST_OFFSETS: (1, 2), METADATA: (4, 8), API_VERSIONS: (0, 3)}
 UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, UNSUPPORTED, NO_MECHANISM = 3, 2, 1, 35, 33
+TOPIC_ID = b"the only topic.."
 _MAX_FRAME = 1 << 20
 HANDSHAKES = 2  # requests that a broker with the faults "hang" and "close" responds to
 
@@ -26,6 +28,8 @@ class SmallBroker(socketserver.ThreadingTCPServer):
     """One broker. `fault` is the name of what it does wrong."""
 
     daemon_threads = allow_reuse_address = True
+    versions: ClassVar = VERSIONS
+    partitions = 1
 
     def __init__(self, fault: str = "") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -45,15 +49,18 @@ class SmallBroker(socketserver.ThreadingTCPServer):
     def answer(self, api: int, body: Any) -> dict[str, Any]:
         """Return the body of the response to a request."""
         with self.lock:
-            return {API_VERSIONS: self._versions, METADATA: self._metadata, PRODUCE: self._produce,
-                    FETCH: self._fetch, LIST_OFFSETS: self._offsets, SASL_HANDSHAKE: self._mechanisms,
-                    }[api](body)  # fmt: skip
+            return self.handlers()[api](body)
+
+    def handlers(self) -> dict[int, Callable[[Any], dict[str, Any]]]:
+        """Return what makes the body of a response, by API key."""
+        return {API_VERSIONS: self._versions, METADATA: self._metadata, PRODUCE: self._produce,
+                FETCH: self.fetch, LIST_OFFSETS: self._offsets, SASL_HANDSHAKE: self._mechanisms}  # fmt: skip
 
     def _mechanisms(self, _: Any) -> dict[str, Any]:
         return {"error_code": NO_MECHANISM, "mechanisms": ["PLAIN"]}
 
     def _versions(self, _: Any) -> dict[str, Any]:
-        versions = VERSIONS | ({SASL_HANDSHAKE: (0, 1)} if self.fault == "SASL" else {})
+        versions = self.versions | ({SASL_HANDSHAKE: (0, 1)} if self.fault == "SASL" else {})
         rows = [{"api_key": key, "min_version": low, "max_version": high}
                 for key, (low, high) in versions.items()]  # fmt: skip
         return {"api_keys": rows}
@@ -64,9 +71,18 @@ class SmallBroker(socketserver.ThreadingTCPServer):
             self.topics |= names
         port = 1 if self.fault == "port" else self.server_address[1]
         brokers = [{"node_id": 1, "host": "127.0.0.1", "port": port}]
-        partition = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1], "isr_nodes": [1]}
+        partitions = [
+            {
+                "partition_index": number,
+                "leader_id": 1,
+                "leader_epoch": 0,
+                "replica_nodes": [1],
+                "isr_nodes": [1],
+            }
+            for number in range(self.partitions)
+        ]  # fmt: skip
         rows = [{"name": name, "error_code": 0 if name in self.topics else UNKNOWN_TOPIC,
-                 "partitions": [partition] if name in self.topics else []}
+                 "topic_id": TOPIC_ID, "partitions": partitions if name in self.topics else []}
                 for name in sorted(names)]  # fmt: skip
         return {"brokers": brokers, "controller_id": 1, "cluster_id": "small", "topics": rows}
 
@@ -89,13 +105,19 @@ class SmallBroker(socketserver.ThreadingTCPServer):
             self.end += (one.count or 0) + (self.fault == "offsets")
         return {"base_offset": base, "log_start_offset": 0}
 
-    def _fetch(self, body: Any) -> dict[str, Any]:
-        return {"responses": [{"topic": topic.topic, "partitions": [
-            {"partition_index": part.partition} | self._read(topic.topic, part.fetch_offset)
+    def fetch(self, body: Any) -> dict[str, Any]:
+        """Return the body of a Fetch response. Without records it waits, as long as the request says."""
+        topics = [{"topic": topic.topic, "partitions": [
+            {"partition_index": part.partition} | self.read(topic.topic, part.fetch_offset)
             for part in topic.partitions
-        ]} for topic in body.topics]}  # fmt: skip
+        ]} for topic in body.topics]  # fmt: skip
+        rows = [row for topic in topics for row in topic["partitions"]]
+        if rows and not any(row["records"] or row.get("error_code") for row in rows):
+            time.sleep(body.max_wait_ms / 1000)
+        return {"responses": topics}
 
-    def _read(self, topic: str, offset: int) -> dict[str, Any]:
+    def read(self, topic: str, offset: int) -> dict[str, Any]:
+        """Return a partition of a Fetch response."""
         if topic not in self.topics:
             return {"error_code": UNKNOWN_TOPIC, "high_watermark": -1, "records": b""}
         if offset > self.end:
@@ -109,9 +131,13 @@ class SmallBroker(socketserver.ThreadingTCPServer):
     def _offsets(self, body: Any) -> dict[str, Any]:
         return {"topics": [{"name": topic.name, "partitions": [
             {"partition_index": part.partition_index, "error_code": 0,
-             "offset": 0 if part.timestamp == -2 else self.end}
+             "offset": self.end if part.timestamp == -1 else 0, "timestamp": self._time(part.timestamp)}
             for part in topic.partitions
         ]} for topic in body.topics]}  # fmt: skip
+
+    def _time(self, asked: int) -> int:
+        """Return the time of the record that is found: all have the one that the suite asks for."""
+        return asked - 1 if asked >= 0 and self.fault == "older record" else max(asked, -1)
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -127,7 +153,7 @@ class _Handler(socketserver.StreamRequestHandler):
                 self.wfile.write(bytes.fromhex("15030300020246"))
                 return
             key, version, number = struct.unpack_from(">hhi", content)
-            if key == API_VERSIONS and version > VERSIONS[key][1]:
+            if key == API_VERSIONS and version > self.server.versions[key][1]:
                 code = 0 if self.server.fault == "no refusal" else UNSUPPORTED
                 refusal = {"error_code": code} | self.server.answer(key, None)
                 self.wfile.write(encode_response(key, 0, number, refusal))
@@ -158,7 +184,8 @@ class _Handler(socketserver.StreamRequestHandler):
         if late and broker.fault == "flood":
             while True:
                 self.wfile.write(struct.pack(">ii", 65_536, -7) + bytes(65_532))
-        if api in VERSIONS and not VERSIONS[api][0] <= version <= VERSIONS[api][1]:
+        low, high = broker.versions.get(api, (version, version))
+        if not low <= version <= high:
             return False
         answer = encode_response(api, version, header.correlation_id, broker.answer(api, request.body))
         if broker.fault == "long metadata" and api == METADATA and version == 8:
@@ -168,9 +195,9 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def small_broker(fault: str = "") -> Iterator[SmallBroker]:
+def small_broker(fault: str = "", kind: type[SmallBroker] = SmallBroker) -> Iterator[SmallBroker]:
     """Yield a broker that runs."""
-    with SmallBroker(fault) as broker:
+    with kind(fault) as broker:
         threading.Thread(target=broker.serve_forever, daemon=True).start()
         try:
             yield broker

@@ -17,25 +17,25 @@ import pytest
 from kdissect.cli import main
 from kdissect.conform.broker_connection import Dialer, Outcome, Response
 from kdissect.conform.broker_run import BrokerRun, NoResponseError
-from kdissect.conform.broker_sequences import clean_up
 from kdissect.conform.conform_report import conform_schema
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
+from kdissect.conform.sequences.suite_topic import clean_up
 from kdissect.conform.statement_results import Place
 from kdissect.decoders.bodies import decode_response_body
 from kdissect.decoders.encoder import encode
 from kdissect.model.endpoint import Endpoint
 from kdissect.report.json import report_schema
 from kdissect.schema.protocol_messages import response_message
-from tests.conform.small_broker import HANDSHAKES, VERSIONS, SmallBroker, small_broker
+from tests.conform.small_broker import HANDSHAKES, VERSIONS, small_broker
 
 FINDINGS, USAGE, UNREADABLE = 1, 2, 3
 HEARTBEAT = 12
 
 
-def conform(broker: SmallBroker, capfd: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+def conform(address: str, capfd: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     """Return exit code and report."""
-    code = main(["conform", "broker", broker.address, "--format", "json", *more])
+    code = main(["conform", "broker", address, "--format", "json", *more])
     return code, json.loads(capfd.readouterr().out)
 
 
@@ -49,7 +49,7 @@ def codes(report: dict[str, Any]) -> set[str]:
 
 def test_a_healthy_broker_passes(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker() as broker:
-        code, report = conform(broker, capfd)
+        code, report = conform(broker.address, capfd)
     assert code == 0, report["check"]["findings"]
     found = results(report)
     assert "failed" not in found.values()
@@ -73,7 +73,7 @@ def test_a_healthy_broker_passes(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("long metadata") as broker:
-        _, report = conform(broker, capfd)
+        _, report = conform(broker.address, capfd)
     schema = json.loads(conform_schema())
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(report)
@@ -84,14 +84,19 @@ def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize(
     ("fault", "wanted"),
-    [("long metadata", {"FRM006"}), ("checksum", {"CNF023"}), ("offsets", {"CNF020", "CNF021"})],
+    [
+        ("long metadata", {"FRM006"}),
+        ("checksum", {"CNF023"}),
+        ("offsets", {"CNF020", "CNF021"}),
+        ("older record", {"CNF027"}),
+    ],
 )
 def test_a_fault_is_found_with_its_bytes(
     fault: str, wanted: set[str], capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     capture = tmp_path / "run.pcapng"
     with small_broker(fault) as broker:
-        code, report = conform(broker, capfd, "--capture", str(capture))
+        code, report = conform(broker.address, capfd, "--capture", str(capture))
     assert code == FINDINGS
     assert codes(report) & wanted
     found = next(row for row in report["check"]["findings"] if row["code"] in wanted)
@@ -104,7 +109,7 @@ def test_a_fault_is_found_with_its_bytes(
 @pytest.mark.parametrize("fault", ["hang", "close", "garbage", "flood"])
 def test_a_broker_that_does_not_respond_costs_no_run(fault: str, capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker(fault) as broker:
-        code, report = conform(broker, capfd, "--timeout", "0.2s")
+        code, report = conform(broker.address, capfd, "--timeout", "0.2s")
     assert code == FINDINGS
     assert results(report)["CNF001"] == "failed"
     assert report["exercised"] < report["advertised"] or report["ended_early"]
@@ -130,7 +135,7 @@ def test_two_runs_have_the_same_verdict(capfd: pytest.CaptureFixture[str]) -> No
     seen = []
     for _ in range(2):
         with small_broker("long metadata") as broker:
-            _, report = conform(broker, capfd)
+            _, report = conform(broker.address, capfd)
         findings = [(row["fingerprint"], row["count"]) for row in report["check"]["findings"]]
         seen.append((findings, report["versions"], report["statements"], report["skipped"]))
     assert seen[0] == seen[1]
@@ -154,7 +159,7 @@ def test_reports_of_check_have_the_statements(style: str, capfd: pytest.CaptureF
 
 def test_one_api_and_one_release(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker() as broker:
-        code, report = conform(broker, capfd, "--api", "ListOffsets", "--target", "1.0")
+        code, report = conform(broker.address, capfd, "--api", "ListOffsets", "--target", "1.0")
     assert code == 0
     why = {(row["api"], row["version"]): row["why_not"] for row in report["versions"]}
     assert why["ListOffsets", 1] is None
@@ -168,14 +173,14 @@ def test_wrong_usage(words: list[str]) -> None:
 
 def test_a_tls_listener_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("TLS") as broker:
-        code, report = conform(broker, capfd)
+        code, report = conform(broker.address, capfd)
     assert (code, codes(report)) == (UNREADABLE, set())
     assert "TLS" in report["ended_early"]
 
 
 def test_a_listener_that_wants_a_login_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("SASL") as broker:
-        code, report = conform(broker, capfd)
+        code, report = conform(broker.address, capfd)
     assert (code, codes(report)) == (UNREADABLE, set())
     assert "SASL (mechanisms: PLAIN): --command-config requires" in report["ended_early"]
 
@@ -183,7 +188,7 @@ def test_a_listener_that_wants_a_login_is_no_verdict(capfd: pytest.CaptureFixtur
 def test_a_version_that_is_not_refused(capfd: pytest.CaptureFixture[str]) -> None:
     """The response is of version 0, without the error code."""
     with small_broker("no refusal") as broker:
-        code, report = conform(broker, capfd)
+        code, report = conform(broker.address, capfd)
     assert code == FINDINGS
     (found,) = [row for row in report["check"]["findings"] if row["code"] == "CNF005"]
     assert found["seen"] == "a response that is not version 0 with error code 35"
@@ -191,7 +196,7 @@ def test_a_version_that_is_not_refused(capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_a_leader_that_cannot_be_reached_costs_its_sequences(capfd: pytest.CaptureFixture[str]) -> None:
     with small_broker("port") as broker:
-        code, report = conform(broker, capfd)
+        code, report = conform(broker.address, capfd)
     assert (code, report["ended_early"]) == (0, None)
     assert report["exercised"] == report["advertised"]
     assert "Connection refused" in str(report["skipped"])

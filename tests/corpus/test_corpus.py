@@ -64,7 +64,7 @@ def test_tables_are_those_of_the_captures() -> None:
 
 
 # Folders of them, besides what they record.
-_PROGRAMS = {"record", "replay", "faults", "pairs", "healthy", "upgrades"}
+_PROGRAMS = {"record", "replay", "faults", "pairs", "healthy", "upgrades", "conform"}
 
 
 def test_every_capture_has_a_truth() -> None:

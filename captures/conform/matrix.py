@@ -1,0 +1,166 @@
+"""The page of brokers and statements, from the JSON reports of `kdissect conform broker`."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from captures.conform.brokers import BROKERS
+from captures.record import workshop
+from kdissect.conform.request_bodies import REQUESTS
+from kdissect.model.wording import runs_text
+from kdissect.schema.protocol_messages import api_keys, api_name
+
+PAGE = workshop.REPOSITORY / "docs" / "matrix.md"
+FAULTS = "faults"
+"""The name of the report about played faults."""
+_BYTES = 16
+_MARKS = {"passed": "+", "failed": "fails", "not tested": ""}
+_OF_A_RUN = re.compile(r"kdissect-conform-[0-9a-f]{8}")
+_HEAD = """\
+# Brokers and statements
+
+This page has results of `kdissect conform broker` ([conform](conform.md)) with real brokers.
+`python -m captures.conform` starts each broker on loopback, and writes the page.
+`python -m captures.conform NAME` reproduces the results of one broker.
+For a broker that runs already, the command is `kdissect conform broker HOST:PORT --destructive`.
+"""
+Report = Mapping[str, Any]
+
+
+def page(reports: Mapping[str, Any]) -> str:
+    """Return the page. `reports` are those of brokers by name, and the rows of played faults."""
+    brokers = {name: reports[name] for name in BROKERS}
+    parts = (
+        [_HEAD.rstrip()],
+        _runs(brokers),
+        ["", "## Statements", "", *_statements(brokers)],
+        ["", "## Failures of a must", "", *_failures(brokers)],
+        ["", "## API versions that were not exercised", "", *_not_exercised(brokers)],
+        ["", "## Faults of replays", "", *_played(reports[FAULTS])],
+    )
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _runs(brokers: Mapping[str, Report]) -> Iterator[str]:
+    rows = []
+    for name, report in brokers.items():
+        failed = {row["code"] for row in _errors(report)}
+        share = 100 * report["exercised"] // report["advertised"]
+        rows.append([
+            BROKERS[name].name, BROKERS[name].setup, f"`{name}`", str(report["advertised"]),
+            f"{report['exercised']} ({share} %)", str(len(failed) or ""),
+            f"{report['run']['seconds']} s, {report['run']['mebibytes']} MiB",
+            "to its end" if report["ended_early"] is None else "the broker ended",
+        ])  # fmt: skip
+    yield ""
+    yield from _table(
+        ["broker", "set up with", "NAME", "versions advertised", "exercised",
+         "codes with a failed must", "time, peak memory", "the run"], rows,
+    )  # fmt: skip
+
+
+def _errors(report: Report) -> list[dict[str, Any]]:
+    return [row for row in report["check"]["findings"] if row["severity"] == "error"]
+
+
+def _statements(brokers: Mapping[str, Report]) -> Iterator[str]:
+    yield "`+` is passed. An empty cell is not tested: the broker lacks the API, or the run ended before."
+    yield ""
+    results = {
+        name: {row["code"]: row["result"] for row in report["statements"]} for name, report in brokers.items()
+    }
+    first = next(iter(brokers.values()))
+    rows = [
+        [
+            row["code"],
+            row["name"],
+            row["level"],
+            *(_MARKS[found.get(row["code"], "not tested")] for found in results.values()),
+        ]
+        for row in first["statements"]
+    ]
+    yield from _table(["code", "statement", "level", *(BROKERS[name].name for name in brokers)], rows)
+
+
+def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
+    """Yield a row for each code of a broker: versions, and the first exchange that shows it."""
+    rows = []
+    for name, report in brokers.items():
+        by_code: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in _errors(report):
+            by_code.setdefault((row["code"], row["where"]["api"] or ""), []).append(row)
+        for (code, api), found in by_code.items():
+            where = found[0]["where"]
+            numbers = {row["where"]["api_version"] for row in found} - {None}
+            rows.append([
+                BROKERS[name].name, f"{code} {found[0]['name']}", f"{api} v{runs_text(sorted(numbers))}",
+                _shown(found[0]["expected"]), _shown(found[0]["seen"]), _bytes(where),
+            ])  # fmt: skip
+    yield "The bytes are the first of those that show it, in the first exchange that does."
+    yield ""
+    yield from _table(["broker", "code", "versions", "expected", "seen", "bytes"], rows)
+
+
+def _shown(text: str) -> str:
+    return _OF_A_RUN.sub("kdissect-conform-RUN", text).replace("|", "\\|")
+
+
+def _bytes(where: Mapping[str, Any]) -> str:
+    digits = (where["bytes"] or {}).get("hex", "").replace(" ", "")
+    if not digits:
+        return "no response"
+    shown = bytes.fromhex(digits[: 2 * _BYTES]).hex(" ")
+    return f"`{shown}{' ...' if len(digits) > 2 * _BYTES else ''}`"
+
+
+def _not_exercised(brokers: Mapping[str, Report]) -> Iterator[str]:
+    rows = []
+    for name, report in brokers.items():
+        by_reason: dict[tuple[str, str], list[int]] = {}
+        for row in report["versions"]:
+            if row["why_not"]:
+                by_reason.setdefault((row["api"], row["why_not"]), []).append(row["version"])
+        by_why: dict[str, list[str]] = {}
+        for (api, why), numbers in by_reason.items():
+            by_why.setdefault(why, []).append(f"{api} v{runs_text(numbers)}")
+        rows += [[BROKERS[name].name, ", ".join(what), why] for why, what in by_why.items()]
+    yield from _table(["broker", "versions", "reason"], rows)
+    yield ""
+    yield from _never(brokers)
+
+
+def _never(brokers: Mapping[str, Report]) -> Iterator[str]:
+    versions = [row for report in brokers.values() for row in report["versions"]]
+    exercised = {row["key"] for row in versions if row["exercised"]}
+    advertised = {row["key"] for row in versions}
+    every = sorted(api_keys())
+    yield f"Of {len(every)} APIs, {len(exercised)} were exercised with at least one broker. The others:"
+    yield ""
+    rows = []
+    for key in every:
+        if key not in exercised:
+            name = api_name(key) or str(key)
+            why = REQUESTS[name].why if key in advertised else "none of these listeners advertises it"
+            rows.append([name, str(key), why])
+    yield from _table(["API", "key", "reason"], rows)
+
+
+def _played(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the faults of replays, each with the codes of the findings that only the run with it has."""
+    found = sum(bool(row["found"]) for row in rows)
+    yield f"`python -m captures.conform --faults [RULE...]` plays {len(rows)} faults of `captures/replay`:"
+    yield "a proxy before Apache Kafka 4.4.0 changes each response of the fault. Codes are those of findings"
+    yield f"that the run without the fault does not have. Found: {found} of {len(rows)}."
+    yield ""
+    cells = [[row["rule"], row["says"], ", ".join(row["found"]) or _why_not(row)] for row in rows]
+    yield from _table(["fault of", "response", "found by"], cells)
+
+
+def _why_not(row: Mapping[str, Any]) -> str:
+    return "**not found**" if row["played"] else "not played: the suite gets no such response"

@@ -1,0 +1,1 @@
+"""Sequences of requests to a broker."""
