@@ -14,6 +14,7 @@ from kdissect.decoders.cursor import encode_uvarint
 from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS, MAX_LEAVES
 from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
+from kdissect.personal.inner_texts import find_with_inner
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
 from kdissect.personal.text_fields import percent_span, text_leaves
@@ -88,7 +89,7 @@ def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Conten
 
 
 def _found(content: Content) -> Content:
-    found = find(content.leaves)
+    found = find(content.leaves) if content.form is Form.TEXT else find_with_inner(content.leaves)
     is_cut = len(found) >= MAX_HITS or len(content.leaves) >= MAX_LEAVES
     return content._replace(found=found, form=Form.CUT if is_cut else content.form)
 

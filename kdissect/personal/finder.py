@@ -11,17 +11,19 @@ from typing import NamedTuple
 
 from kdissect.personal.bank_numbers import cards, ibans
 from kdissect.personal.bounds import MAX_HITS
-from kdissect.personal.coordinates import coordinates, is_position
+from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.national_ids import national_ids
-from kdissect.personal.people import is_birth_date, person_field
+from kdissect.personal.birth_dates import birth_dates, is_birth_date
+from kdissect.personal.people import Beside, person_field
 from kdissect.personal.phones import phones
-from kdissect.personal.telling_names import Telling, of_context, of_name
+from kdissect.personal.telling_names import Telling, of_context, of_name, without
 
 _PARTS_OF_DATE = 3
+_YEAR_DIGITS = 4
 _CONTEXT = 32  # characters before a value in a text that may name it
 # Another field, with its value, in logfmt, a form or XML.
 _ASSIGNED = re.compile(r".*(?:=(?:\"[^\"]*\"|[^\s\"]\S*)\s|&|</[^<>]*>)", re.DOTALL)
@@ -29,9 +31,17 @@ _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
-_FIELDS_OF_PERSON = frozenset({"name", "any_name", "short_name", "birth", "address"})
-_NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
+_FIELDS_OF_PERSON = frozenset(
+    {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address"}
+)
+_NOT_IN_TEXT = frozenset({"any_name", "person_itself"})  # lines of logs have names of threads, jobs and hosts
+_NUMBERS_OF_STREETS = frozenset({"house_number", "postal_code"})
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
+_PARTS_OF_BIRTH = {
+    "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
+    "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month", "dia": "day",
+    "anno": "year", "mese": "month", "giorno": "day",
+}  # fmt: skip
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
 
@@ -51,7 +61,10 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     starts = [leaf.start for leaf in apart]
     whole: list[Hit] = []  # of the text around the fields in it
     telling: Counter[int] = Counter()
-    short_names = _both_names(leaves)
+    evident: Counter[int] = Counter()  # fields whose values show a person
+    numbered = {leaf.holder for leaf in leaves if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS}
+    short_names = _both_names(leaves, "fname", "lname")
+    both_parts = _both_names(leaves, "first", "last") | _both_names(leaves, "given", "family")
     fonts = _fonts(leaves)
     open_fields = []
     for leaf in leaves:
@@ -67,26 +80,38 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
-        telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        evident[leaf.holder] += is_evident
+        telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
         if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in fonts:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
-        of_person = "person" in of_name(leaf.holder_name).tags
+        around = of_name(leaf.holder_name).tags
+        of_person = bool(around & {"person", "parcel"})
         fields = telling[leaf.holder]
         if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
             fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
-        hit = person_field(leaf.text, tags, fields, of_person, leaf.is_number)
-        if hit is not None:
+        if "part_of_name" in tags:
+            tags = tags | {"name"} if leaf.holder in both_parts and (evident[leaf.holder] or "person" in around) else tags
+        if "person_itself" in tags:
+            tags = tags | {"any_name"} if evident[leaf.holder] and " " in leaf.text.strip() else tags
+        beside = Beside(fields, evident[leaf.holder] > 0, of_person, leaf.holder in numbered)
+        hit = person_field(leaf.text, tags, beside, leaf.is_number)
+        is_told = hit is not None and leaf.is_part and _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
+        if hit is not None and not is_told:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
 
 
-def _both_names(leaves: Sequence[Leaf]) -> set[int]:
-    """Return the holders with `fname` and `lname`: one of them alone may be of a file."""
-    firsts, lasts = (
-        {one.holder for one in leaves if one.name.lower() == name} for name in ("fname", "lname")
-    )
+def _last_step(leaf: Leaf) -> str:
+    """Return the name of a field without that of the struct around it."""
+    return leaf.path.rpartition(".")[2]
+
+
+def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
+    """Return the holders with both names, such as `fname` and `lname`: one of them alone may be of a file."""
+    firsts, lasts = ({one.holder for one in leaves if one.name.lower() == name} for name in names)
     return firsts & lasts
 
 
@@ -139,6 +164,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     yield from credentials(text, has_tag, bool(leaf.name))
     yield from emails(text, has_tag)
     if any(map(str.isdigit, text)):
+        yield from birth_dates(text, lambda start: "birth_before" in of_context(_before(text, start)).tags)
         yield from ibans(text, has_tag)
         yield from cards(text, has_tag)
         yield from national_ids(text, name, telling)
@@ -173,19 +199,20 @@ def _overlap(one: Hit, other: Hit) -> bool:
 
 def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
     """Yield latitudes and longitudes: fields next to each other, or the two numbers of a list."""
-    by_holder: dict[int, dict[str, Leaf]] = {}
+    by_holder: dict[tuple[int, str], dict[str, Leaf]] = {}
     lists: dict[int, list[Leaf]] = {}
     for leaf in leaves:
-        tags = of_name(leaf.name).tags
-        for tag in tags & _PAIRED:
-            by_holder.setdefault(leaf.holder, {}).setdefault(tag, leaf)
-        if leaf.is_number and leaf.is_item and "geo" in tags:
+        telling = of_name(leaf.name)
+        for tag in telling.tags & _PAIRED:
+            # `pickup_lat` goes with `pickup_lng`, and not with `dropoff_lng`.
+            by_holder.setdefault((leaf.holder, without(tag, telling.words)), {}).setdefault(tag, leaf)
+        if leaf.is_number and leaf.is_item and "geo" in telling.tags:
             lists.setdefault(leaf.holder, []).append(leaf)
     for pair in by_holder.values():
         if len(pair) < len(_PAIRED):
             continue
         latitude, longitude = pair["latitude_itself"], pair["longitude_itself"]
-        if is_position(latitude.text, longitude.text):
+        if is_written_position(latitude.text, longitude.text):
             yield from _both(latitude, longitude, Confidence.SURE)
     for items in lists.values():
         if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
@@ -193,12 +220,22 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
 
 
 def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
-    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them."""
+    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them, or three
+    fields.
+    """
     lists: dict[int, list[Leaf]] = {}
+    fields: dict[int, dict[str, Leaf]] = {}
     for leaf in leaves:
-        if leaf.is_number and leaf.is_item and "birth" in of_name(leaf.name).tags:
+        telling = of_name(leaf.name)
+        if leaf.is_number and leaf.is_item and "birth" in telling.tags:
             lists.setdefault(leaf.holder, []).append(leaf)
-    for items in lists.values():
+        part = telling.words.rpartition(" ")[2]
+        if part in _PARTS_OF_BIRTH and leaf.text.isdecimal():
+            if "birth" in telling.tags or "birth" in of_name(leaf.holder_name).tags:
+                fields.setdefault(leaf.holder, {}).setdefault(_PARTS_OF_BIRTH[part], leaf)
+    lists = {holder: items for holder, items in lists.items() if any(len(one.text) == _YEAR_DIGITS for one in items)}
+    parts = [[of[one] for one in ("year", "month", "day")] for of in fields.values() if len(of) == _PARTS_OF_DATE]
+    for items in (*lists.values(), *parts):
         if len(items) == _PARTS_OF_DATE and is_birth_date("-".join(f"{one.text:0>2}" for one in items)):
             for leaf in items:
                 yield Found(

@@ -82,6 +82,17 @@ BY_LANGUAGE = {
             "citizen number, tax identification number, personal id code, ssn"
         ),
     },
+    "Danish and Norwegian": {
+        "email": "epost, e post, epostadresse, e postadresse, mailadresse",
+        "phone": "mobilnummer, mobiltelefon, telefonnummer, tlf nr, mobil nr",
+        "iban": "kontonr, kontonummer",
+        "card": "kortnr",
+        "ip": "ip adresse",
+        "password": "adgangskode, kodeord, passord",
+        "name": "fulde navn, kundens navn, kundenavn",
+        "birth": "fodt den, fodselsdato, fodt",
+        "address": "gadenavn, gade, veinavn, postadresse, hjemmeadresse, leveringsadresse, bopaelsadresse",
+    },
     "Estonian": {
         "email": "epost, e post, meiliaadress",
         "phone": "telefon, telefoninumber, mobiiltelefon, mobiil",
@@ -97,7 +108,10 @@ BY_LANGUAGE = {
     "Dutch": {
         "latitude": "breedtegraad",
         "longitude": "lengtegraad",
-        "phone": "bel mij op, bel me op",
+        "phone": "gsm nummer, gsmnummer, mobiel nummer, mobielnummer, telnummer, bel mij op, bel me op",
+        "birth": "geboren op, geb datum, gebdatum",
+        "name": "tussenvoegsel, naam klant, klantnaam, volledige naam, roepnaam, voornamen, geslachtsnaam",
+        "address": "straat en huisnummer, woonadres, postadres, bezorgadres, factuuradres, huisadres",
     },
     "Finnish": {
         "email": "sahkopostiosoite",
@@ -114,12 +128,13 @@ BY_LANGUAGE = {
         "phone": "rappeler au, joignable au, appelez moi au",
         "password": "mdp",
         "name": "nom client, nom du client, nom usuel, nom d usage, nom de naissance, nom et prenom",
-        "birth": "ne le, nee le, ne e le",
+        "birth": "date naiss, dt naissance, ne le, nee le, ne e le",
         "address": "adresse postale, adresse de livraison, adresse de facturation, numero et voie",
     },
     "German": {
         "phone": "rufen sie mich an, erreichbar unter, ruf mich an",
-        "name": "zuname, name des kunden, empfanger name, empfangername, rufname, geburtsname",
+        "name": "nachnamen, vornamen, vor und nachname, zuname, name des kunden, empfanger name, empfangername, rufname, geburtsname",
+        "birth": "geb datum, geburts datum, geb dat, geboren am, geb am",
     },
     "Greek": {
         "email": "ηλεκτρονικό ταχυδρομείο, ηλ ταχυδρομείο, διεύθυνση email",
@@ -162,6 +177,17 @@ BY_LANGUAGE = {
         "any_name": "nama",
         "birth": "tanggal lahir, tgl lahir, tarikh lahir",
         "address": "alamat, alamat rumah, alamat lengkap, jalan",
+    },
+    "Italian": {
+        "email": "posta elettronica, indirizzo email, indirizzo mail",
+        "phone": "numero di telefono, numero telefono, num telefono, telefono cellulare, cell, recapito telefonico",
+        "iban": "conto corrente",
+        "card": "numero carta, numero di carta, carta di credito",
+        "ip": "indirizzo ip",
+        "name": "nome completo, cognome e nome, nominativo, nome cliente, nome del cliente, intestatario conto",
+        "any_name": "intestatario",
+        "birth": "nato il, nata il, data nasc",
+        "address": "indirizzo di residenza, residenza, via e numero, indirizzo di spedizione, indirizzo spedizione",
     },
     "Japanese": {
         "email": "メールアドレス, 電子メール, メール, eメール, mailアドレス",
@@ -216,9 +242,19 @@ BY_LANGUAGE = {
         "birth": "gimimo data, gimimo diena",
         "address": "adresas, gatve, gyvenamoji vieta, namu adresas",
     },
+    "Polish": {
+        "email": "adres email, adres e mail, poczta elektroniczna",
+        "phone": "numer telefonu, nr telefonu, telefon komorkowy, nr tel, numer komorki",
+        "iban": "nr konta, numer rachunku, nr rachunku, rachunek bankowy",
+        "card": "numer karty, nr karty, karta platnicza",
+        "ip": "adres ip",
+        "name": "pelne imie, imie nazwisko, nazwisko rodowe, drugie imie, imie klienta, nazwisko klienta",
+        "birth": "data ur, data urodz, urodzony, urodzona, ur dnia",
+        "address": "adres zamieszkania, adres zameldowania, adres dostawy, adres korespondencyjny, adres klienta",
+    },
     "Portuguese": {
         "name": "nome do cliente, nome cliente, nome do titular, nome social, nome da mae",
-        "birth": "dt nascimento, dt nasc",
+        "birth": "nascido, nascida, nascido em, nascida em, data de nasc, data nasc, dt nascimento, dt nasc",
     },
     "Romanian": {
         "email": "adresa email, adresa de email, adresa e mail, posta electronica",
@@ -280,8 +316,17 @@ BY_LANGUAGE = {
             "apellido paterno, apellido materno, nombre y apellido, nombre cliente, primer nombre, "
             "segundo nombre, nombre del cliente, nombre del titular, nombre de pila"
         ),
-        "birth": "fecha nac, fec nacimiento, f nacimiento",
+        "birth": "nacido, nacida, nacido el, nacida el, fecha de nac, fecha nac, fec nacimiento, f nacimiento",
         "address": "domicilio particular, calle y numero, calle numero, direccion postal",
+    },
+    "Swedish": {
+        "email": "e postadress, epostadress",
+        "phone": "telefonnummer, mobiltelefon, mobilnr, tel nr",
+        "card": "kortnr, kreditkort",
+        "ip": "ip adress",
+        "name": "fornamn, tilltalsnamn, kundnamn, namn pa kund, hela namnet",
+        "birth": "fodd den, fodelsedag",
+        "address": "gatunamn, postadress, hemadress, leveransadress, folkbokforingsadress",
     },
     "Turkish": {
         "email": "e posta, eposta, e posta adresi, eposta adresi, mail adresi",

@@ -10,13 +10,15 @@ from typing import Any
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
+from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.telling_names import is_name_of_person
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
 _MAX_ESCAPES = 3  # JSON in a string of JSON
-_WRAPPERS = frozenset({"string", "int", "double", "float"})  # of a union in Avro's JSON
+# Of a union in Avro's JSON, and of types in MongoDB's (Extended JSON).
+_WRAPPERS = frozenset({"string", "int", "long", "double", "float", "$date", "$numberlong", "$numberint", "$numberdouble"})
 _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
@@ -62,6 +64,10 @@ class _Struct:
             return f"{self.path}[]", self.name
         key = self.key or ""
         return f"{self.path}.{shown_step(key)}"[:MAX_PATH], full_name(key, self.name)
+
+    def key_of_outer(self) -> str:
+        """Return the name of the field that the struct is the value of."""
+        return (self.outer.key or "") if self.outer is not None else ""
 
     def holder(self) -> _Struct:
         """Return the struct of its next value: the one around it if the value is in a wrapper."""
@@ -126,6 +132,10 @@ class _Made:
         """By the number of a struct: the place of its label among the leaves, and the label."""
         self._columns: dict[int, list[str]] = {}
         """By the number of a struct: the names of the columns of its table."""
+        self._kinds: dict[tuple[int, str], str] = {}
+        """By the number of a struct and the stem of a name: what a field such as `type` names."""
+        self._values: dict[tuple[int, str], list[tuple[int, str]]] = {}
+        """As `_kinds`: the places and names of leaves that a later field may name."""
 
     def opened(self, outer: _Struct | None, is_list: bool) -> _Struct:
         """Return a struct or list that begins in another one."""
@@ -148,7 +158,26 @@ class _Made:
             self.leaves[at] = self.leaves[at]._replace(name="")
         elif around.is_list:
             leaf = self._in_table(around, struct, leaf)
+        if struct is around and not around.is_list and leaf.name:
+            leaf = self._of_kind(around, key, leaf)
         self.leaves.append(leaf)
+
+    def _of_kind(self, around: _Struct, key: str, leaf: Leaf) -> Leaf:
+        """Return a leaf under the name that a field next to it gives, and name those before it if it does."""
+        is_inside = kind_stem(around.key_of_outer()) == ""  # {"type": {"text": "BSN"}, "value": ...}
+        stem = "" if is_inside else kind_stem(key)
+        if stem is not None and not leaf.is_number:
+            struct = around.outer if is_inside and around.outer is not None else around
+            if name := named_by(leaf.text):
+                self._kinds.setdefault((struct.number, stem), name)
+                for at, other in self._values.get((struct.number, stem), ()):
+                    self.leaves[at] = self.leaves[at]._replace(name=named_value(other, name))
+            return leaf
+        place = around.number, value_stem(key)
+        if place in self._kinds:
+            return leaf._replace(name=named_value(key, self._kinds[place]))
+        self._values.setdefault(place, []).append((len(self.leaves), key))
+        return leaf
 
     def _in_table(self, around: _Struct, struct: _Struct, leaf: Leaf) -> Leaf:
         """Return an item of a list with the name of its column if the list is a row."""

@@ -17,7 +17,10 @@ _DIGITS = range(7, 16)  # E.164 has 15 at most
 _LOOKS_WRITTEN = re.compile(r"[+0(]|.*[ ()/-]")  # numbers of things have digits alone
 # With 00 before the country code, and the number apart: numbers of things have zeros before them, too.
 _WITH_ZEROS = re.compile(r"00[1-9]\d{0,2}[ \-./(\u00a0]")
-_DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}.*|\d{1,2}[-./]\d{1,2}[-./]\d{4}.*")
+_DATE = re.compile(
+    r"(?:19|20)\d{2}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])(?!\d).*"
+    r"|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d{2}(?![\d./-]).*"
+)
 
 
 def phones(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:

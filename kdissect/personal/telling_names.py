@@ -45,7 +45,7 @@ _PHRASES = {
         "dlugosc geograficzna, pituusaste, langdgrad"
     ),
     "geo": (
-        "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
+        "geo, gps, loc, geoloc, geo point, geopoint, latlong, lat long, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
         "koordinaten, coordenadas, coordonnees, posizione, standort, ubicacion, geolocation, wspolrzedne, "
         "koordinater, coordinaten"
     ),
@@ -55,7 +55,8 @@ _PHRASES = {
     ),
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
-        "upgraded, downgraded, section, chapter, clause"
+        "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, plugin, plugins, "
+        "chrome, chromium, firefox, electron, webview, image tag, jar, artifact"
     ),
     "password": (
         "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
@@ -63,8 +64,12 @@ _PHRASES = {
         "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
         "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
         "parola, psk, api secret, apisecret, app secret, shared secret, api token, apitoken, bot token, "
-        "signing secret, webhook secret, jwt secret"
+        "signing secret, webhook secret, jwt secret, consumer secret, encryption key, signing key, master key, "
+        "storage key, security token, secret token, oauth token, bearer token, adgangskode, kodeord, passord"
     ),
+    # Names that things have, too: the value must look random.
+    "maybe_password": "pass, passcode, pw",
+    "token": "secret, token",
     "authorization": "authorization, proxy authorization, auth, x api key",
     "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
     "name": (
@@ -78,15 +83,37 @@ _PHRASES = {
         "vollstandiger name, nome proprio, primeiro nome, ultimo nome, apelido, apelidos, nom complet, "
         "nombres, nome e cognome, jmeno, krestni jmeno, prijmeni, cele jmeno, meno, priezvisko, cele meno, "
         "fornavn, mellomnavn, mellemnavn, efternavn, etternavn, fulde navn, fuldt navn, fullt navn, prenume, "
+        "real name, realname, name on card, card name, signatory name, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
     "short_name": "fname, lname, mname",
-    "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
+    "part_of_name": "first, last, given, family",
+    "any_name": "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
         "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
         "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
-        "beneficiary, buyer, kontakt, empfanger, destinatario"
+        "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, tenant, holder, owner, "
+        "patiente, passager, pasajero, paciente, paciente, passageiro, ospite, gast, fahrgast, reisender, mieter, "
+        "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
+    ),
+    # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
+    "parcel": (
+        "shipping address, billing address, delivery address, ship to, bill to, deliver to, shipping, billing, "
+        "lieferadresse, rechnungsadresse, adresse de livraison, adresse de facturation, direccion de envio, "
+        "direccion envio, indirizzo di spedizione, adres dostawy, bezorgadres, leveransadress, leveringsadresse"
+    ),
+    # Of a street without its number.
+    "house_number": (
+        "house number, housenumber, house no, house nr, number, building number, street number, hausnummer, hausnr, "
+        "huisnummer, huisnr, numero, num, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
+        "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, hisna stevilka, "
+        "nr bloc, numar, kapi no, bina no, дом, будинок"
+    ),
+    "postal_code": (
+        "zip, zip code, zipcode, postal code, postalcode, postcode, post code, plz, postleitzahl, code postal, codigo postal, "
+        "cp, cap, cep, kod pocztowy, postnummer, postnr, postinumero, psc, iranyitoszam, postcode, posta kodu, pin code, "
+        "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
         "birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
@@ -113,9 +140,23 @@ _PHRASES = {
         "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
         "social security number, identity number, identity card, id number, idnumber, id card, personal "
         "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
-        "identification number"
+        "identification number, national id no, identity document, identity document number, id no, "
+        "personal identification, personal identity, personal code, taxpayer id, taxpayer number, government id, "
+        "person id number, national register, civil id, id card number"
     ),
 }
+# What is no login by its name: tokens of a page, of a change, of a card.
+_OTHER_TOKENS = re.compile(
+    r"(?:^| )(?:continuation|page|next|prev|previous|sync|cancel|cancellation|fencing|csrf|xsrf|idempotency|resume|cursor|"
+    r"start|end|payment|card|push|device|fcm|apns|registration|delegation|request|response|tracking|trace|lexer|"
+    r"parser|stop|pad|eos|bos|unk|mask|prompt|completion|input|output) token$"
+)
+# A last word of names about secrets.
+_ABOUT_SECRETS = frozenset((
+    "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
+    "mode", "field", "algorithm", "alg", "required", "changed", "updated", "created", "rotation", "age",
+))  # fmt: skip
+_OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
 _OTHER_THINGS = frozenset((
     "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
@@ -160,9 +201,18 @@ def _all_phrases(tag: str) -> str:
 
 
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
+# Nothing else in the name.
+for _tag in ("part_of_name", "house_number", "postal_code"):
+    _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
+_PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
     rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
+)
+# Right before a date in a sentence.
+_PATTERNS["birth_before"] = re.compile(
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne|na|op|der|ist|est|es|it|s))"
+    r"{0,2}$"
 )
 # Files and containers have a birth, too.
 _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
@@ -170,7 +220,7 @@ _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
         rf"(?<!p 50 )(?<!p 9\d )(?:{_PATTERNS[_tag].pattern})"
-        r"(?: (?:deg|degrees|decimal|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
+        r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
     )
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
@@ -184,9 +234,12 @@ class Telling:
     def __init__(self, words: str, is_name: bool) -> None:
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
-        self.tags: frozenset[str] = frozenset(
-            () if is_about else (tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name))
-        )
+        tags = set() if is_about else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
+        if words.rpartition(" ")[2] in _ABOUT_SECRETS:
+            tags -= _OF_SECRETS
+        if _OTHER_TOKENS.search(words):
+            tags.discard("token")
+        self.tags = frozenset(tags)
 
 
 def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
@@ -203,6 +256,14 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 def of_name(name: str) -> Telling:
     """Return the tags of a field's name."""
     return Telling(words_of(name), True)
+
+
+def without(tag: str, words: str) -> str:
+    """Return the words of a name without the last phrase of a tag and what follows it."""
+    found = None
+    for found in _PATTERNS[tag].finditer(words):  # noqa: B007  the last one counts
+        pass
+    return words if found is None else words[: found.start()].strip()
 
 
 def is_name_of_person(name: str) -> bool:
