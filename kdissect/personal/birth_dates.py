@@ -63,7 +63,11 @@ def is_birth_date(text: str) -> bool:
         return False
     one, other, year = int(found[1]), int(found[2]), int(found[3])
     if year < _CENTURY:
-        return any(_is_day(year + century, *days) for century in (1900, 2000) for days in ((other, one), (one, other)))
+        return any(
+            _is_day(year + century, *days)
+            for century in (1900, 2000)
+            for days in ((other, one), (one, other))
+        )
     return _is_day(year, other, one) or _is_day(year, one, other)
 
 

@@ -17,7 +17,9 @@ _PAIR = re.compile(
     rf"(?:(?P<opening>{_OPENING})|(?<![\w.,@/]))(?:(?P<before>[NS])\s?)?(?P<first>{_NUMBER})(?P<one>\s?°?\s?[NS])?"
     rf"\s?(?:[,;/ ]|%2C)\s?(?:(?P<ahead>[EWO])\s?)?(?P<second>{_NUMBER})(?P<other>\s?°?\s?[EWO])?(?![\w.])"
 )
-_POINT = re.compile(rf"\bPOINT ?(?:Z ?)?\(\s?(?P<second>{_NUMBER}) (?P<first>{_NUMBER})(?: {_NUMBER})?\s?\)", re.IGNORECASE)
+_POINT = re.compile(
+    rf"\bPOINT ?(?:Z ?)?\(\s?(?P<second>{_NUMBER}) (?P<first>{_NUMBER})(?: {_NUMBER})?\s?\)", re.IGNORECASE
+)
 # Degrees, minutes and seconds. Marks of minutes and seconds are quotes of several kinds.
 _MINUTES = r"(?:\s?\d{1,2}(?:\.\d+)?\s?['\u2032\u2019](?:\s?\d{1,2}(?:\.\d+)?\s?(?:[\"\u2033\u201d]|''|\u2032\u2032))?)"
 _ANGLE = rf"\d{{1,3}}\s?[°º]{_MINUTES}"
@@ -54,10 +56,22 @@ def coordinates(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]
         if is_formed or (is_named and "/" not in found[0]):
             confidence = Confidence.SURE if is_formed and is_named else Confidence.LIKELY
             is_geo = found["opening"] in (None, "geo:")
-            yield Hit(found.start() if is_geo else found.start("first"), found.end(), Kind.COORDINATES, confidence, "text")
+            yield Hit(
+                found.start() if is_geo else found.start("first"),
+                found.end(),
+                Kind.COORDINATES,
+                confidence,
+                "text",
+            )
     for found in _POINT.finditer(text):
         if is_position(found["first"], found["second"]):
-            yield Hit(found.start("second"), found.end("first"), Kind.COORDINATES, Confidence.LIKELY, "well-known text")
+            yield Hit(
+                found.start("second"),
+                found.end("first"),
+                Kind.COORDINATES,
+                Confidence.LIKELY,
+                "well-known text",
+            )
     for found in _ANGLES.finditer(text):
         yield Hit(found.start(), found.end(), Kind.COORDINATES, Confidence.LIKELY, "degrees and minutes")
     for found in _NMEA.finditer(text):
@@ -83,7 +97,10 @@ def is_written_position(latitude: str, longitude: str) -> bool:
     """Return whether the texts of two fields are a position, also with letters of directions, in degrees and
     minutes, or as integers of ten millionths of degrees.
     """
-    if all(one.lstrip("-").isdigit() and len(one.lstrip("-")) > len(str(_SMALLEST_SCALED)) for one in (latitude, longitude)):
+    if all(
+        one.lstrip("-").isdigit() and len(one.lstrip("-")) > len(str(_SMALLEST_SCALED))
+        for one in (latitude, longitude)
+    ):
         latitude, longitude = (f"{int(one) / _SCALE:.7f}" for one in (latitude, longitude))
     if all(map(_ONE_ANGLE.fullmatch, (latitude.strip(), longitude.strip()))):
         return True

@@ -29,10 +29,16 @@ _FORMS = (
     ("Shopify token", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
     ("Google client secret", re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
     ("Vault token", re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
-    ("OpenAI key", re.compile(r"(?<![\w-])sk-(?:(?:proj|svcacct|admin)-[\w-]{40,200}|[A-Za-z0-9]{48})(?![\w-])")),
+    (
+        "OpenAI key",
+        re.compile(r"(?<![\w-])sk-(?:(?:proj|svcacct|admin)-[\w-]{40,200}|[A-Za-z0-9]{48})(?![\w-])"),
+    ),
     ("Anthropic key", re.compile(r"(?<![\w-])sk-ant-[\w-]{40,200}(?![\w-])")),
     ("Slack app token", re.compile(r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{20,200}(?![\w-])")),
-    ("Slack webhook", re.compile(r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20,30}")),
+    (
+        "Slack webhook",
+        re.compile(r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20,30}"),
+    ),
     ("Google token", re.compile(r"(?<![\w.])ya29\.[\w-]{30,2000}(?![\w-])")),
     ("Telegram token", re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{32,36}(?![\w-])")),
     ("Square token", re.compile(r"(?<![\w-])sq0(?:atp-[\w-]{22}|csp-[\w-]{43})(?![\w-])")),
@@ -44,8 +50,16 @@ _FORMS = (
     ("RubyGems key", re.compile(r"(?<!\w)rubygems_[0-9a-f]{48}(?!\w)")),
     ("Postman key", re.compile(r"(?<![\w-])PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])")),
     ("Grafana token", re.compile(r"(?<!\w)glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}(?!\w)")),
-    ("Doppler token", re.compile(r"(?<![\w.])dp\.(?:st|ct|pt|sa|scim|audit)\.(?:[a-z0-9-]{2,35}\.)?[A-Za-z0-9]{40,44}(?!\w)")),
-    ("Tailscale key", re.compile(r"(?<![\w-])tskey-[a-z]{3,8}-[A-Za-z0-9]{8,24}-?[A-Za-z0-9]{20,50}(?![\w-])")),
+    (
+        "Doppler token",
+        re.compile(
+            r"(?<![\w.])dp\.(?:st|ct|pt|sa|scim|audit)\.(?:[a-z0-9-]{2,35}\.)?[A-Za-z0-9]{40,44}(?!\w)"
+        ),
+    ),
+    (
+        "Tailscale key",
+        re.compile(r"(?<![\w-])tskey-[a-z]{3,8}-[A-Za-z0-9]{8,24}-?[A-Za-z0-9]{20,50}(?![\w-])"),
+    ),
     ("age key", re.compile(r"(?<![\w-])AGE-SECRET-KEY-1[A-Z0-9]{58}(?!\w)")),
     ("Azure key", re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}")),
     ("Databricks token", re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
@@ -82,7 +96,7 @@ _ASSIGNED = re.compile(
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
 _WEAKLY_ASSIGNED = re.compile(
-    rf"(?<![A-Za-z])(?:(?:[A-Za-z0-9]{{1,30}}_){{0,4}}(?i:{_WEAK_NAMES})[\"']?\s?[=:]\s?|(?i:{_NAMES}|{_WEAK_NAMES}) "
+    rf"(?<![A-Za-z:])(?:(?:[A-Za-z0-9]{{1,30}}_){{0,4}}(?i:{_WEAK_NAMES})[\"']?\s?[=:]\s?|(?i:{_NAMES}|{_WEAK_NAMES}) "
     r"(?:is|ist|est|es|è|é|jest|är|on)(?::| ) ?)[\"']?(?P<value>[^\s\"',;&<>{}()\[\]]{6,500})"
 )
 # What a login file has after the name of a machine (.netrc).
@@ -183,11 +197,15 @@ _NO_SECRETS = frozenset(
     }
 )
 # Where a secret is, and not the secret.
-_REFERENCE = re.compile(r"(?:file|vault|env|ssm|op|arn|secretref|keyvault|kms|sops):\S+|projects/\S+/secrets/\S+", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"(?:file|vault|env|ssm|op|arn|secretref|keyvault|kms|sops):\S+|projects/\S+/secrets/\S+", re.IGNORECASE
+)
 _SHORTEST_RANDOM, _SHORTEST_TOKEN = 6, 16
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[!-~]+")
-_WORDS = re.compile(r"[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?\d{0,4}|v?\d[\d.]*[a-z]?|\d{1,4}[-/.]\d{1,2}[-/.]\d.*|[\w.-]*[/:@].*")
+_WORDS = re.compile(
+    r"[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?\d{0,4}|v?\d[\d.]*[a-z]?|\d{1,4}[-/.]\d{1,2}[-/.]\d.*|[\w.-]*[/:@].*"
+)
 _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|\*+|\.+|-+", re.DOTALL)
 
 
@@ -196,11 +214,15 @@ def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) 
     found = _formed(text) if _ANY.search(text) else iter(())
     if has_tag(0, "aws_secret"):
         found = chain(found, _aws_secrets(text))
-    is_secret = is_field and len(text) <= _LONGEST and (
-        (has_tag(-1, "password") and _is_secret(text))
-        or (has_tag(-1, "maybe_password") and _is_random(text, _SHORTEST_RANDOM))
-        or (has_tag(-1, "token") and _is_random(text, _SHORTEST_TOKEN))
-        or (has_tag(-1, "authorization") and _is_login(text))
+    is_secret = (
+        is_field
+        and len(text) <= _LONGEST
+        and (
+            (has_tag(-1, "password") and _is_secret(text))
+            or (has_tag(-1, "maybe_password") and _is_random(text, _SHORTEST_RANDOM))
+            or (has_tag(-1, "token") and _is_random(text, _SHORTEST_TOKEN))
+            or (has_tag(-1, "authorization") and _is_login(text))
+        )
     )
     if is_secret:
         # Redaction leaves no part of it, whatever form another part has.
@@ -230,7 +252,9 @@ def _formed(text: str) -> Iterator[Hit]:
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
     for found in _WEAKLY_ASSIGNED.finditer(text):
-        is_token = re.search("(?i:secret|token)[^ ]?", found[0][: found.start("value") - found.start()]) is not None
+        is_token = (
+            re.search("(?i:secret|token)[^ ]?", found[0][: found.start("value") - found.start()]) is not None
+        )
         if _is_random(found["value"], _SHORTEST_TOKEN if is_token else _SHORTEST_RANDOM):
             yield _hit(found, "value", "password", Confidence.LIKELY)
     for found in _NETRC.finditer(text):
@@ -279,7 +303,9 @@ def _is_secret(text: str) -> bool:
     plain = text.strip()
     if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
         return False
-    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE))
+    return not any(
+        pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)
+    )
 
 
 def _is_random(text: str, shortest: int) -> bool:

@@ -32,9 +32,9 @@ _SHORTEST = 3  # characters of anything personal
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset(
-    {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address"}
+    {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address", "maybe_address"}
 )
-_NOT_IN_TEXT = frozenset({"any_name", "person_itself"})  # lines of logs have names of threads, jobs and hosts
+_NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "postal_code"})
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
@@ -62,19 +62,26 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     whole: list[Hit] = []  # of the text around the fields in it
     telling: Counter[int] = Counter()
     evident: Counter[int] = Counter()  # fields whose values show a person
-    numbered = {leaf.holder for leaf in leaves if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS}
+    numbered = {
+        leaf.holder
+        for leaf in leaves
+        if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS and (leaf.is_alone or not leaf.is_part)
+    }
     short_names = _both_names(leaves, "fname", "lname")
     both_parts = _both_names(leaves, "first", "last") | _both_names(leaves, "given", "family")
     fonts = _fonts(leaves)
+    # Lines of logs have names of threads, but those of people next to a last name.
+    strong_names = any(leaf.is_part and "name" in of_name(leaf.name).tags for leaf in leaves)
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
             continue
         tags = of_name(leaf.name).tags
+        if leaf.is_part and not leaf.is_alone and not strong_names:
+            tags -= _NOT_IN_TEXT
         if leaf.is_alone:
             hits = alone[id(leaf)]
         elif leaf.is_part:
-            tags -= _NOT_IN_TEXT
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
             hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
@@ -88,17 +95,27 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
         around = of_name(leaf.holder_name).tags
-        of_person = bool(around & {"person", "parcel"})
+        of_person = bool(around & {"person", "parcel"}) or (
+            "maybe_parcel" in around and leaf.holder in numbered
+        )
         fields = telling[leaf.holder]
         if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
             fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
         if "part_of_name" in tags:
-            tags = tags | {"name"} if leaf.holder in both_parts and (evident[leaf.holder] or "person" in around) else tags
+            tags = (
+                tags | {"name"}
+                if leaf.holder in both_parts and (evident[leaf.holder] or "person" in around)
+                else tags
+            )
         if "person_itself" in tags:
             tags = tags | {"any_name"} if evident[leaf.holder] and " " in leaf.text.strip() else tags
         beside = Beside(fields, evident[leaf.holder] > 0, of_person, leaf.holder in numbered)
         hit = person_field(leaf.text, tags, beside, leaf.is_number)
-        is_told = hit is not None and leaf.is_part and _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
+        is_told = (
+            hit is not None
+            and leaf.is_part
+            and _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
+        )
         if hit is not None and not is_told:
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
@@ -233,8 +250,14 @@ def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
         if part in _PARTS_OF_BIRTH and leaf.text.isdecimal():
             if "birth" in telling.tags or "birth" in of_name(leaf.holder_name).tags:
                 fields.setdefault(leaf.holder, {}).setdefault(_PARTS_OF_BIRTH[part], leaf)
-    lists = {holder: items for holder, items in lists.items() if any(len(one.text) == _YEAR_DIGITS for one in items)}
-    parts = [[of[one] for one in ("year", "month", "day")] for of in fields.values() if len(of) == _PARTS_OF_DATE]
+    lists = {
+        holder: items
+        for holder, items in lists.items()
+        if any(len(one.text) == _YEAR_DIGITS for one in items)
+    }
+    parts = [
+        [of[one] for one in ("year", "month", "day")] for of in fields.values() if len(of) == _PARTS_OF_DATE
+    ]
     for items in (*lists.values(), *parts):
         if len(items) == _PARTS_OF_DATE and is_birth_date("-".join(f"{one.text:0>2}" for one in items)):
             for leaf in items:

@@ -12,7 +12,9 @@ from kdissect.personal.leaf import Leaf
 from kdissect.personal.text_fields import percent_span, text_leaves
 
 _SHORTEST = 8
-_MAY_HAVE_FIELDS = re.compile(r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|VALUES|[,;\t][^\n]*\n|BEGIN:V|\}\s*\Z")
+_MAY_HAVE_FIELDS = re.compile(
+    r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|VALUES|[,;\t][^\n]*\n|BEGIN:V|\}\s*\Z"
+)
 
 
 def find_with_inner(leaves: Sequence[Leaf]) -> list[Found]:

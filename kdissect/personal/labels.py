@@ -12,8 +12,8 @@ _KINDS = frozenset((
     "code", "label", "use",
 ))  # fmt: skip
 _VALUES = frozenset((
-    "value", "number", "no", "nr", "num", "numero", "nummer", "numer", "valor", "wert", "valeur", "waarde", "text",
-    "content", "contact", "detail", "address", "id", "identifier",
+    "value", "number", "no", "nr", "num", "numero", "nummer", "numer", "valor", "wert", "valeur", "waarde",
+    "contact", "address", "id", "identifier",
 ))  # fmt: skip
 _SMALL = frozenset({"de", "do", "di", "du", "of", "the"})
 # Fields of these a label can name. Names and addresses of people have names of their own.

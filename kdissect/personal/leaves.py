@@ -18,7 +18,9 @@ MAX_PATH = 300
 """Characters of a path that are shown."""
 _MAX_ESCAPES = 3  # JSON in a string of JSON
 # Of a union in Avro's JSON, and of types in MongoDB's (Extended JSON).
-_WRAPPERS = frozenset({"string", "int", "long", "double", "float", "$date", "$numberlong", "$numberint", "$numberdouble"})
+_WRAPPERS = frozenset(
+    {"string", "int", "long", "double", "float", "$date", "$numberlong", "$numberint", "$numberdouble"}
+)
 _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.

@@ -43,7 +43,7 @@ IDS = (
     NationalId(
         "IT codice fiscale",
         "it.codicefiscale",
-        "codice fiscale, codicefiscale, fiscal code, cf",
+        "codice fiscale, codicefiscale, cod fiscale, cod fisc, fiscal code, cf",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
     ),

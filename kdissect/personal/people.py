@@ -35,7 +35,8 @@ _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-
 _PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _STREET = re.compile(
-    r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|gatan|vej|vei|katu|tie)"
+    r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
+    r"|stigen|katu|tie|iela|gatve|utca)"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
 )
@@ -74,11 +75,19 @@ def person_field(text: str, tags: frozenset[str], beside: Beside, is_number: boo
     is_bare |= "short_name" in tags and telling > 0
     if is_number:
         kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and is_birth_number(text) else None
-    elif ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1, "name" in tags and is_evident):
+    elif ("name" in tags or is_bare) and _is_name(
+        text, "name" in tags and telling > 1, "name" in tags and is_evident
+    ):
         kind = Kind.NAME
     elif "birth" in tags and is_birth_date(text) and not (is_alone and ":" in text):
         kind = Kind.BIRTH_DATE
-    elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text, is_likely, has_number):
+    elif (
+        "maybe_address" in tags and (has_number or _has_street(text)) and _is_address(text, False, has_number)
+    ) or (
+        "address" in tags
+        and not tags & {"no_address", "ip", "email"}
+        and _is_address(text, is_likely, has_number)
+    ):
         kind = Kind.ADDRESS
     if kind is None:
         return None
@@ -121,6 +130,10 @@ def _is_address(text: str, is_of_person: bool, has_number: bool) -> bool:
     return _NUMBER.search(plain) is not None or (
         has_number or (is_of_person and not any(word[0].islower() for word in words))
     )
+
+
+def _has_street(text: str) -> bool:
+    return _NUMBER.search(text) is not None and any(map(_STREET.fullmatch, _WORDS.findall(text)))
 
 
 def _is_of_place(word: str) -> bool:

@@ -11,6 +11,8 @@ from kdissect.personal.languages import BY_LANGUAGE
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
+# Of plurals, and what databases that fold case join: `telefonnr`.
+_ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
 _UNDIVIDED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")  # jamo, kana and Han
 # Texts about a field that an application shows: `label.password`, `emailHint`.
 _ABOUT_FIELDS = re.compile(r"(?:^|(?<= ))(?:labels?|placeholder|hint|tooltip|helptext|i18n|errors?)(?= |$)")
@@ -24,6 +26,8 @@ _PHRASES = {
         "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
         "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
+        "called number, calling number, caller number, callee number, called party, calling party, dialled number, "
+        "dialed number, natel, mob, mobnr, mobile phone, phone mobile, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
         "电话, 手机"
@@ -93,16 +97,20 @@ _PHRASES = {
         "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
         "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
-        "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, tenant, holder, owner, "
+        "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, "
         "patiente, passager, pasajero, paciente, paciente, passageiro, ospite, gast, fahrgast, reisender, mieter, "
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
+    # Streets, and common words of other languages: next to a postal code, or if the value has a word of streets.
+    "maybe_address": "via, gate, gade, vei, veg",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
     "parcel": (
-        "shipping address, billing address, delivery address, ship to, bill to, deliver to, shipping, billing, "
+        "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
         "lieferadresse, rechnungsadresse, adresse de livraison, adresse de facturation, direccion de envio, "
         "direccion envio, indirizzo di spedizione, adres dostawy, bezorgadres, leveransadress, leveringsadresse"
     ),
+    # As above, if there is a postal code: a way of shipping has a name, too.
+    "maybe_parcel": "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega",
     # Of a street without its number.
     "house_number": (
         "house number, housenumber, house no, house nr, number, building number, street number, hausnummer, hausnr, "
@@ -141,7 +149,7 @@ _PHRASES = {
         "social security number, identity number, identity card, id number, idnumber, id card, personal "
         "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
         "identification number, national id no, identity document, identity document number, id no, "
-        "personal identification, personal identity, personal code, taxpayer id, taxpayer number, government id, "
+        "personal id number, personal identification, personal identity, personal code, taxpayer id, taxpayer number, government id, "
         "person id number, national register, civil id, id card number"
     ),
 }
@@ -154,7 +162,7 @@ _OTHER_TOKENS = re.compile(
 # A last word of names about secrets.
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
-    "mode", "field", "algorithm", "alg", "required", "changed", "updated", "created", "rotation", "age",
+    "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required", "changed", "updated", "created", "rotation", "age",
 ))  # fmt: skip
 _OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
@@ -193,7 +201,7 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
     anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
-    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:s|(?<=s)es)?(?= |$){anywhere}")
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
 
 
 def _all_phrases(tag: str) -> str:
@@ -201,9 +209,33 @@ def _all_phrases(tag: str) -> str:
 
 
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
+# The last part of a compound says what it is: `wohnadresse`, `buyerlastname`. Texts of machines have addresses, too.
+_COMPOUNDS = {
+    "address": "adresse|addresse|adress|address|adres|adrese|anschrift|osoite",
+    "name": (
+        "vorname|nachname|familienname|lastname|firstname|surname|fullname|voornaam|achternaam|fornavn|efternavn|etternavn|"
+        "fornamn|efternamn|etunimi|sukunimi|apellidos?|cognome|sobrenome|nazwisko|prijmeni|priezvisko|prezime|soyad|soyadi"
+    ),
+    "birth": (
+        "geburtsdatum|geboortedatum|birthdate|dateofbirth|birthday|fodselsdato|fodelsedatum|syntymaaika|nacimiento|"
+        "naissance|nascita|nascimento|urodzenia|narozeni|narodenia|nasterii|rodenja|rojstva"
+    ),
+    "phone": (
+        "telefon|telefoon|telefono|telefone|phone|telefonnummer|telefoonnummer|mobilnummer|handynummer|phonenumber|mobilenumber|"
+        "rufnummer"
+    ),
+}
+for _tag, _ends in _COMPOUNDS.items():
+    _joined = "|".join(sorted(_PHRASES["no_address"].replace(" ", "").split(","), key=len, reverse=True))
+    _not = rf"(?!(?:{_joined})[a-z]*(?: |$))" if _tag == "address" else ""
+    _PATTERNS[_tag] = re.compile(
+        rf"{_PATTERNS[_tag].pattern}|(?:^|(?<= )){_not}[^\W\d_]{{2,24}}(?:{_ends})(?= |$)"
+    )
 # Nothing else in the name.
 for _tag in ("part_of_name", "house_number", "postal_code"):
     _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
+for _tag in ("maybe_password", "token"):
+    _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
 _PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
@@ -234,7 +266,11 @@ class Telling:
     def __init__(self, words: str, is_name: bool) -> None:
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
-        tags = set() if is_about else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
+        tags = (
+            set()
+            if is_about
+            else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
+        )
         if words.rpartition(" ")[2] in _ABOUT_SECRETS:
             tags -= _OF_SECRETS
         if _OTHER_TOKENS.search(words):

@@ -78,7 +78,19 @@ _PROPERTIES = {
 # Numbers of holders: of a form, of a list in brackets, of lines, and of the first element or row.
 _FORM, _LIST, _LINES, _FIRST = 1, 2, 3, 4
 # Groups of names, and of values that are in one struct whatever is around them.
-_NAMES = ("element", "item", "key", "named", "label", "control", "first", "member", "mail", "short", "attribute")
+_NAMES = (
+    "element",
+    "item",
+    "key",
+    "named",
+    "label",
+    "control",
+    "first",
+    "member",
+    "mail",
+    "short",
+    "attribute",
+)
 _HOLDERS = {
     "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
     "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES, "entry": _LINES, "person": _LINES,
