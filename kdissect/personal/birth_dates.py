@@ -21,6 +21,7 @@ _WITH_MONTH = re.compile(
     rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|°)?{_OF}[-/. ]{{1,2}})?(?P<name>{_NAME_OF_MONTH}){_OF}[-/., ]{{1,2}}"
     r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?,? )?(?P<year>\d{4})(?: ?г\.?)?"
 )
+_OF_AIRLINES = re.compile(r"(\d{2})([A-Za-z]{3})(\d{4}|\d{2})")  # `29DEC87`
 _MICROSOFT = re.compile(r"/Date\((-?\d{1,15})(?:[+-]\d{4})?\)/")  # JSON of .NET
 _DAYS_OF_DIGITS = re.compile(r"\d{8}")
 _SECONDS = 86_400  # of a day
@@ -55,20 +56,27 @@ def is_birth_date(text: str) -> bool:
         day = found["day"] or found["after"]
         months = months_of(found["name"])
         return day is not None and any(_is_day(int(found["year"]), month, int(day)) for month in months)
+    found = _OF_AIRLINES.fullmatch(plain)
+    if found is not None:
+        return any(
+            _is_day(year, month, int(found[1]))
+            for month in months_of(found[2])
+            for year in _years(int(found[3]))
+        )
     found = _MICROSOFT.fullmatch(plain)
     if found is not None:
         return is_birth_number(found[1])
     found = _DAY_FIRST.fullmatch(plain)
     if found is None:
         return False
-    one, other, year = int(found[1]), int(found[2]), int(found[3])
-    if year < _CENTURY:
-        return any(
-            _is_day(year + century, *days)
-            for century in (1900, 2000)
-            for days in ((other, one), (one, other))
-        )
-    return _is_day(year, other, one) or _is_day(year, one, other)
+    one, other = int(found[1]), int(found[2])
+    days = ((other, one), (one, other))
+    return any(_is_day(year, *day) for year in _years(int(found[3])) for day in days)
+
+
+def _years(year: int) -> tuple[int, ...]:
+    """Return the years that a year of two digits may be."""
+    return (year,) if year >= _CENTURY else (1900 + year, 2000 + year)
 
 
 def is_birth_number(text: str) -> bool:

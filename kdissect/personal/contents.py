@@ -16,7 +16,7 @@ from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
 from kdissect.personal.inner_texts import find_with_inner
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
+from kdissect.personal.leaves import escaped_span, json_leaves, json_lines, value_leaves
 from kdissect.personal.text_fields import percent_span, text_leaves
 
 FILLER = "x"
@@ -78,6 +78,7 @@ def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Conten
     text, encoding = _text(data[start:])
     if text is not None:
         leaves = json_leaves(text)
+        leaves = json_lines(text) if leaves is None else leaves
         if leaves is not None:
             return _found(Content(data, Form.JSON, leaves, (), text, start, encoding))
     value = None if decode is None else decode(data)

@@ -13,7 +13,7 @@ from kdissect.personal.text_fields import percent_span, text_leaves
 
 _SHORTEST = 8
 _MAY_HAVE_FIELDS = re.compile(
-    r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|VALUES|[,;\t][^\n]*\n|BEGIN:V|\}\s*\Z"
+    r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|(?i:\bvalues\b|\bset\b)|[,;\t][^\n]*\n|BEGIN:V|\}\s*\Z"
 )
 
 

@@ -53,34 +53,51 @@ BY_LANGUAGE = {
     "Chinese": {
         "email": (
             "邮箱, 电子邮件, 邮件, 電子郵件, 信箱, 电邮, 邮箱地址, 电子邮箱, 邮件地址, 電郵, "
-            "電子信箱, youxiang, dianzi youjian"
+            "電子信箱, youxiang, dianzi youjian, you xiang, dian zi "
+            "you xiang, dian zi you jian, you jian"
         ),
         "phone": (
             "电话, 手机, 手机号, 手机号码, 电话号码, 联系电话, 電話, 手機, 電話號碼, "
             "shouji, dianhua, 移动电话, 联系方式, 联系人电话, 收货电话, 座机, "
             "行動電話, 手機號碼, 聯絡電話, 联络电话, dianhua haoma, shouji hao, "
-            "shoujihao, lianxi dianhua"
+            "shoujihao, lianxi dianhua, shou ji, shou ji hao, "
+            "shou ji hao ma, dian hua, dian hua hao ma, lian xi "
+            "dian hua, lian xi fang shi, yi dong dian hua"
         ),
         "iban": "银行账号, 银行账户, 银行卡号, 账号, 银行帐号, 帳號, 银行账户号",
-        "card": "卡号, 信用卡号, 信用卡, 银行卡, 卡号码, 借记卡号, 信用卡卡号, yinhangka",
+        "card": (
+            "卡号, 信用卡号, 信用卡, 银行卡, 卡号码, 借记卡号, 信用卡卡号, yinhangka, "
+            "ka hao, yin hang ka hao, xin yong ka hao, xin yong "
+            "ka"
+        ),
         "ip": "ip 地址, ip, ip地址, 客户端ip",
-        "password": "密码, 密碼, 口令, 登录密码, mima",
+        "password": "密码, 密碼, 口令, 登录密码, mima, mi ma, deng lu mi ma",
         "name": (
             "姓名, 真实姓名, 客户姓名, 联系人, 收件人, 收货人, xingming, 全名, 名称姓名, "
             "持卡人, 开户人, 户名, 收件人姓名, 收货人姓名, 患者姓名, 用户姓名, 申请人, "
-            "申请人姓名, 客戶姓名, 聯絡人, xing ming, zhenshi xingming"
+            "申请人姓名, 客戶姓名, 聯絡人, xing ming, zhenshi xingming, "
+            "zhen shi xing ming, ke hu xing ming, lian xi ren, "
+            "shou jian ren, shou huo ren"
         ),
-        "any_name": "名字, 姓",
+        "any_name": "名字, 姓, ming zi, xing, ming",
         "birth": (
             "出生日期, 生日, 出生年月日, 出生, 出生日, 生日日期, 出生時間, shengri, "
-            "chusheng riqi, chushengriqi"
+            "chusheng riqi, chushengriqi, chu sheng ri qi, chu "
+            "sheng, sheng ri, chu sheng nian yue ri"
         ),
         "address": (
             "地址, 住址, 详细地址, 收货地址, dizhi, 家庭住址, 家庭地址, 通讯地址, 联系地址, "
             "收件地址, 居住地址, 现住址, 街道, 街道地址, 寄送地址, 詳細地址, 收貨地址, 居住地, "
-            "zhuzhi, jiating zhuzhi, xiangxi dizhi"
+            "zhuzhi, jiating zhuzhi, xiangxi dizhi, di zhi, "
+            "lian xi di zhi, jia ting zhu zhi, jia ting di zhi, "
+            "zhu zhi, xiang xi di zhi, shou huo di zhi, ju zhu "
+            "di zhi, tong xun di zhi, jie dao"
         ),
-        "national": "身份证号码, 证件号码, 证件号, 身份证件号码, 身份证编号, 證件號碼, 身分證字號",
+        "national": (
+            "身份证号码, 证件号码, 证件号, 身份证件号码, 身份证编号, 證件號碼, 身分證字號, shen "
+            "fen zheng hao ma, zheng jian hao, zheng jian hao "
+            "ma"
+        ),
     },
     "Croatian, Serbian and Bosnian": {
         "email": "e posta, eposta, email adresa, adresa e poste, email, mail, elektronicka posta",
@@ -356,6 +373,17 @@ BY_LANGUAGE = {
             "arithmos"
         ),
     },
+    "Hebrew": {
+        "email": "דואל, דואר אלקטרוני, אימייל, מייל",
+        "phone": "טלפון, נייד, טלפון נייד, מספר טלפון, סלולרי",
+        "card": "מספר כרטיס, כרטיס אשראי",
+        "ip": "כתובת ip",
+        "password": "סיסמה, סיסמא",
+        "name": "שם פרטי, שם משפחה, שם מלא, שם הלקוח, shem prati, shem mishpacha, shem male",
+        "any_name": "שם",
+        "birth": "תאריך לידה, יום הולדת, taarich leida",
+        "address": "כתובת, רחוב, כתובת מגורים, כתובת למשלוח, ktovet, rehov",
+    },
     "Hungarian": {
         "email": "email cim, e mail cim, emailcim, levelezesi email, email, mail, drotposta, elektronikus levelcim",
         "phone": (
@@ -381,6 +409,18 @@ BY_LANGUAGE = {
             "utca hazszam, utca es hazszam, kozterulet, allando lakcim, tartozkodasi hely"
         ),
         "national": "szemelyi szam, szemelyi azonosito",
+    },
+    "Icelandic": {
+        "email": "netfang, tölvupóstur, tölvupóstfang",
+        "phone": "sími, símanúmer, farsími, farsímanúmer, gsm, heimasími",
+        "iban": "reikningsnúmer, bankareikningur",
+        "card": "kortanúmer, greiðslukort",
+        "ip": "ip tala",
+        "password": "lykilorð, aðgangsorð",
+        "name": "fornafn, eftirnafn, millinafn, fullt nafn, nafn viðskiptavinar, kenninafn",
+        "any_name": "nafn",
+        "birth": "fæðingardagur, fæðingardagsetning, fæddur, fædd",
+        "address": "heimilisfang, gata, póstfang, lögheimili, götuheiti, aðsetur",
     },
     "Indonesian and Malay": {
         "email": "surel, alamat email, emel, e mail, email, alamat surel, alamat e mail",
@@ -703,21 +743,23 @@ BY_LANGUAGE = {
         "phone": (
             "telefono movil, numero de telefono, celular, telefono celular, nro telefono, fono, llameme al, "
             "llamame al, telefono, tel movil, movil, numero movil, numero celular, num telefono, num celular, "
-            "tel celular, telefono fijo, telefono contacto, telefono de contacto"
+            "tel celular, telefono fijo, telefono contacto, telefono de contacto, nro celular, numero de "
+            "celular, nro movil, nro de telefono, tel contacto, cel, nro cel"
         ),
         "iban": "cuenta bancaria, numero de cuenta, cuenta, nro cuenta, num cuenta, cuenta corriente, ccc",
         "card": (
             "numero tarjeta, numero de tarjeta, nro tarjeta, num tarjeta, tarjeta de credito, tarjeta "
             "credito, tarjeta de debito, tarjeta debito"
         ),
-        "ip": "direccion ip",
+        "ip": "direccion ip, ip cliente",
         "password": "contrasena, contraseña, clave de acceso, clave acceso",
         "name": (
             "apellido paterno, apellido materno, nombre y apellido, nombre cliente, primer nombre, segundo "
             "nombre, nombre del cliente, nombre del titular, nombre de pila, primer apellido, segundo "
             "apellido, apellido 1, apellido 2, apellido1, apellido2, ape1, ape2, nombre completo, nombres y "
             "apellidos, nombre y apellidos, apellidos y nombre, nombre paciente, nombre titular, titular "
-            "cuenta, titular tarjeta, nombre beneficiario, apellido p, apellido m"
+            "cuenta, titular tarjeta, nombre beneficiario, apellido p, apellido m, apellido y nombre, "
+            "apellidos y nombres, nombres apellidos, apellidos nombres"
         ),
         "any_name": "nombre, titular",
         "birth": (
@@ -751,6 +793,16 @@ BY_LANGUAGE = {
             "adressrad, bostadsadress, fakturaadress, utdelningsadress"
         ),
         "national": "personligt id, personid",
+    },
+    "Thai": {
+        "email": "อีเมล, อีเมล์, จดหมายอิเล็กทรอนิกส์",
+        "phone": "โทรศัพท์, เบอร์โทรศัพท์, เบอร์โทร, หมายเลขโทรศัพท์, มือถือ, เบอร์มือถือ, โทรศัพท์มือถือ",
+        "card": "หมายเลขบัตร, บัตรเครดิต, เลขบัตรเครดิต",
+        "password": "รหัสผ่าน",
+        "name": "ชื่อ นามสกุล, ชื่อนามสกุล, นามสกุล, ชื่อจริง, ชื่อลูกค้า, ชื่อเต็ม",
+        "any_name": "ชื่อ",
+        "birth": "วันเกิด, วันเดือนปีเกิด",
+        "address": "ที่อยู่, บ้านเลขที่, ที่อยู่จัดส่ง",
     },
     "Turkish": {
         "email": (

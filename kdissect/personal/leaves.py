@@ -124,6 +124,25 @@ def json_leaves(text: str, escapes: int = 1) -> list[Leaf] | None:
     return made.leaves
 
 
+def json_lines(text: str) -> list[Leaf] | None:
+    """Return the leaves of lines that are JSON each (NDJSON); None if a line is something else."""
+    if text[:1] not in ("{", "[") or "\n" not in text.strip():
+        return None
+    leaves: list[Leaf] = []
+    holders = start = 0
+    for line in text.splitlines(keepends=True):
+        inside = json_leaves(line) if line.strip() else []
+        if inside is None:
+            return None
+        leaves += [
+            one._replace(start=one.start + start, end=one.end + start, holder=one.holder + holders)
+            for one in inside[: MAX_LEAVES - len(leaves)]
+        ]
+        holders += max((one.holder for one in inside), default=0)
+        start += len(line)
+    return leaves
+
+
 class _Made:
     """The leaves of a value while they are made."""
 

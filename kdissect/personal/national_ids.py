@@ -129,7 +129,7 @@ IDS = (
     NationalId(
         "KR RRN",
         "kr.rrn",
-        "rrn, resident registration, resident number, jumin, jumin no, juminno, 주민등록번호, 주민번호",
+        "rrn, resident registration, resident number, jumin, jumin no, juminno, jumin beonho, juminbeonho, jumin deungnok beonho, 주민등록번호, 주민번호",
         r"\d{6}-?\d{7}",
     ),
     NationalId(
@@ -155,7 +155,7 @@ IDS = (
     NationalId(
         "JP My Number",
         "jp.in_",
-        "my number, mynumber, individual number, kojin bango, 個人番号, マイナンバー",
+        "my number, mynumber, individual number, kojin bango, kojinbango, kojin bangou, mai nanba, 個人番号, マイナンバー",
         r"\d{4}[ -]?\d{4}[ -]?\d{4}",
     ),
     NationalId(
@@ -182,12 +182,16 @@ IDS = (
         r"\d{1,2}\.\d{3}\.\d{3}-[\dK]",
     ),
     NationalId("AR DNI", "", "dni, documento nacional, nro documento", r"\d{2}\.?\d{3}\.?\d{3}"),
-    NationalId("CO cédula", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
-    NationalId("EC cédula", "ec.ci", "cedula, cedula identidad", r"\d{10}"),
-    NationalId("IL id number", "il.idnr", "teudat zehut, israeli id, mispar zehut, תעודת זהות", r"\d{9}"),
-    NationalId("TH id number", "th.pin", "thai id, บัตรประชาชน, citizen id", r"\d-?\d{4}-?\d{5}-?\d{2}-?\d"),
-    NationalId("MY NRIC", "my.nric", "nric, mykad, no kad pengenalan", r"\d{6}-?\d{2}-?\d{4}"),
-    NationalId("ID NIK", "id.nik", "nik, nomor induk kependudukan, no ktp, ktp", r"\d{16}"),
+    NationalId("CO NIT", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
+    NationalId(
+        "CO cédula", "", "cedula, cedula ciudadania, cedula de ciudadania, nro cedula, numero cedula, num cedula, cc cedula",
+        r"\d{1,3}(?:\.\d{3}){2,3}|\d{6,8}|1\d{9}",
+    ),
+    NationalId("EC cédula", "ec.ci", "cedula, cedula identidad, cedula de identidad, nro cedula, numero cedula, num cedula, ci", r"\d{9}-?\d"),
+    NationalId("IL id number", "il.idnr", "teudat zehut, israeli id, mispar zehut, zehut, tz, t z, תעודת זהות, מספר זהות, תז", r"\d{9}"),
+    NationalId("TH id number", "th.pin", "thai id, บัตรประชาชน, เลขบัตรประชาชน, เลขประจำตัวประชาชน, citizen id, pid", r"\d-?\d{4}-?\d{5}-?\d{2}-?\d"),
+    NationalId("MY NRIC", "my.nric", "nric, mykad, no kad pengenalan, kad pengenalan, ic no, no ic, ic number, ic", r"\d{6}-?\d{2}-?\d{4}"),
+    NationalId("ID NIK", "id.nik", "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp", r"\d{16}"),
     NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
@@ -273,7 +277,7 @@ def national_ids(
             is_any = not is_named and any("national" in words.tags for words, _ in near)
             is_alone = one.alone is not None and one.alone.fullmatch(number) is not None
             is_alone &= not any("version" in words.tags for words, _ in near)
-            if not (is_named or is_alone or (is_any and one.national.module)):
+            if not (is_named or is_alone or (is_any and (one.national.module or not number.isdigit()))):
                 continue
             if one.national.module and not _is_valid(one.national.module, number):
                 continue

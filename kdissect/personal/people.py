@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from kdissect.personal.birth_dates import is_birth_date, is_birth_number
@@ -99,7 +100,7 @@ def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     script has capitals. `is_of_person`: other fields next to it are of a person, so that few capitals may be.
     `is_small`: it may be without capitals.
     """
-    plain = text.strip()
+    plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):

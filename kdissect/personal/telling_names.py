@@ -7,8 +7,12 @@ import unicodedata
 from functools import lru_cache
 
 from kdissect.personal.languages import BY_LANGUAGE
+from kdissect.personal.transliterated import transliterated
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_POSSESSIVE = re.compile(
+    r"(?<=[A-Za-z])['\u2019]s(?![A-Za-z])|(?<=[\u0400-\u04ff])['\u2019\u02bc](?=[\u0400-\u04ff])"
+)
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
 # Of plurals, and what databases that fold case join: `telefonnr`.
@@ -55,7 +59,8 @@ _PHRASES = {
     ),
     "ip": (
         "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
-        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
+        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip, ip client, ip cliente, ip "
+        "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, ip klijenta"
     ),
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
@@ -145,7 +150,7 @@ _PHRASES = {
         "physical, virtual, heap, stack, register, kernel, dns, gateway, multicast, broadcast, view"
     ),
     "national": (
-        "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
+        "national id, nationalid, national number, personal id number, tax id, taxid, tax number, tax no, social security, "
         "social security number, identity number, identity card, id number, idnumber, id card, personal "
         "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
         "identification number, national id no, identity document, identity document number, id no, "
@@ -178,6 +183,7 @@ _OTHER_THINGS = frozenset((
 
 def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
+    name = _POSSESSIVE.sub("", name)
     if name.isascii():
         return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
@@ -205,7 +211,11 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
 
 
 def _all_phrases(tag: str) -> str:
-    return ", ".join([_PHRASES[tag], *(words[tag] for words in BY_LANGUAGE.values() if tag in words)])
+    listed = [_PHRASES[tag]]
+    for language, words in BY_LANGUAGE.items():
+        if tag in words:
+            listed += [words[tag], *filter(None, [transliterated(language, words[tag])])]
+    return ", ".join(listed)
 
 
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
@@ -225,6 +235,7 @@ _COMPOUNDS = {
         "rufnummer"
     ),
 }
+_PATTERNS["phone"] = re.compile(rf"(?!tel aviv)(?:{_PATTERNS['phone'].pattern})")
 for _tag, _ends in _COMPOUNDS.items():
     _joined = "|".join(sorted(_PHRASES["no_address"].replace(" ", "").split(","), key=len, reverse=True))
     _not = rf"(?!(?:{_joined})[a-z]*(?: |$))" if _tag == "address" else ""

@@ -33,8 +33,8 @@ _FIELD = re.compile(
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
     rf"|(?:(?<=[\s{{(\[,])|^)(?P<mark>[\"']?)(?P<named>{_KEY})(?P=mark): ?"
     r"(?:\"(?P<double>[^\"\\\n]{1,200})\"|'(?P<apostrophes>[^'\\\n]{1,200})')"
-    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}(?![^\n]{1,200}[,;|] ?[^\W\d_][\w ./-]{1,40}: )"
-    r"[\"']?(?P<line>[^\n]{2,200}?)[\"']?\r?$"
+    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{0,40}?)[ \t]?:[ \t]{1,4}(?![^\n]{1,200}[,;|] ?[^\W\d_][\w ./-]{1,40}: )"
+    r"[\"']?(?P<line>[^\n]{1,200}?)[\"']?\r?$"
     # Several labels in a line, and a name before an email address.
     r"|(?:^|(?<=[,;|(.] ))(?P<short>[^\W\d_][\w ./-]{1,30}?): (?P<entry>[^\s,;|:\"'<>{}()][^,;|:\n\"'<>{}()]{1,80}?)"
     r"(?=[,;|)]|\.? ?\r?$|\. )"
@@ -48,7 +48,7 @@ _FIELD = re.compile(
 _TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 # Names of a line of CSV: at least two, none of which is a value.
-_COLUMN = re.compile(r"\ufeff?\"?[^\W\d][\w .()/-]{0,60}\"?")
+_COLUMN = re.compile(r"\ufeff?\"?(?:[^\W\d][\w .()/'\u2019-]{0,60}|[№#])\"?")
 _SEPARATORS = ",;\t|"
 _CELLS = {
     one: re.compile(
