@@ -35,7 +35,7 @@ _FIELDS_OF_PERSON = frozenset(
     {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address", "maybe_address"}
 )
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
-_NUMBERS_OF_STREETS = frozenset({"house_number", "postal_code"})
+_NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
     "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",

@@ -21,7 +21,7 @@ _MAX_ESCAPES = 3  # JSON in a string of JSON
 _WRAPPERS = frozenset(
     {"string", "int", "long", "double", "float", "$date", "$numberlong", "$numberint", "$numberdouble"}
 )
-_NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
+_NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "formatted"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABELS = frozenset({"name", "key", "field", "attribute", "label", "property", "question", "code", "id"})
@@ -35,7 +35,9 @@ _ANY_VALUE = frozenset(
 )
 # Tables: names of columns, and lists of rows next to them.
 _COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
-_NEUTRAL = frozenset({"date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"})
+_NEUTRAL = frozenset(
+    {"formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"}
+)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"

@@ -13,6 +13,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _POSSESSIVE = re.compile(
     r"(?<=[A-Za-z])['\u2019]s(?![A-Za-z])|(?<=[\u0400-\u04ff])['\u2019\u02bc](?=[\u0400-\u04ff])"
 )
+_IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
 # Of plurals, and what databases that fold case join: `telefonnr`.
@@ -31,7 +32,7 @@ _PHRASES = {
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
         "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
         "called number, calling number, caller number, callee number, called party, calling party, dialled number, "
-        "dialed number, natel, mob, mobnr, mobile phone, phone mobile, "
+        "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
         "电话, 手机"
@@ -40,7 +41,7 @@ _PHRASES = {
         "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
     ),
     "card": (
-        "card, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
+        "card, cc, track 1, track 2, track data, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
         "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
         "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
@@ -99,7 +100,8 @@ _PHRASES = {
     "part_of_name": "first, last, given, family",
     "any_name": "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
     "person": (
-        "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
+        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, participant, visitor, "
+        "rider, arzt, medecin, medico, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
         "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
         "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, "
@@ -117,11 +119,12 @@ _PHRASES = {
     # As above, if there is a postal code: a way of shipping has a name, too.
     "maybe_parcel": "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega",
     # Of a street without its number.
+    "bare_number": "number, numero, num, numar",
     "house_number": (
-        "house number, housenumber, house no, house nr, number, building number, street number, hausnummer, hausnr, "
-        "huisnummer, huisnr, numero, num, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
+        "house number, housenumber, house no, house nr, building number, street number, hausnummer, hausnr, "
+        "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
         "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, hisna stevilka, "
-        "nr bloc, numar, kapi no, bina no, дом, будинок"
+        "nr bloc, kapi no, bina no, дом, будинок"
     ),
     "postal_code": (
         "zip, zip code, zipcode, postal code, postalcode, postcode, post code, plz, postleitzahl, code postal, codigo postal, "
@@ -129,7 +132,7 @@ _PHRASES = {
         "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
-        "birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "gbdat, birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
         "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
         "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
         "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
@@ -183,7 +186,7 @@ _OTHER_THINGS = frozenset((
 
 def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
-    name = _POSSESSIVE.sub("", name)
+    name = _IP_VERSION.sub("Ipv", _POSSESSIVE.sub("", name))
     if name.isascii():
         return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
@@ -243,9 +246,9 @@ for _tag, _ends in _COMPOUNDS.items():
         rf"{_PATTERNS[_tag].pattern}|(?:^|(?<= )){_not}[^\W\d_]{{2,24}}(?:{_ends})(?= |$)"
     )
 # Nothing else in the name.
-for _tag in ("part_of_name", "house_number", "postal_code"):
+for _tag in ("part_of_name", "bare_number"):
     _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
-for _tag in ("maybe_password", "token"):
+for _tag in ("maybe_password", "token", "house_number", "postal_code"):
     _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
 _PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
