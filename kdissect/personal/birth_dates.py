@@ -8,6 +8,7 @@ from datetime import date
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.months import months_of
+from kdissect.personal.telling_names import UNDIVIDED
 
 _TIME = r"(?:[T ]\d{2}:\d{2}\S{0,20})?"
 _DIGITS_OF_DAY = re.compile(rf"(?P<year>\d{{4}})[-/.]?(?P<month>\d{{2}})[-/.]?(?P<day>\d{{2}}){_TIME}")
@@ -32,16 +33,16 @@ _LONGEST_NUMBER = 16
 _CENTURY = 100
 # A date in a sentence. What a time follows is an event.
 _IN_SENTENCE = re.compile(
-    rf"(?<![\w./-])(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
+    rf"(?:(?<![\w./-])|(?<=[{UNDIVIDED}]))(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
     rf"|\d{{1,2}}(?:st|nd|rd|th|er)?\.?{_OF} {_NAME_OF_MONTH}\.?{_OF} \d{{4}}|{_NAME_OF_MONTH} \d{{1,2}}(?:st|nd|rd|th)?, \d{{4}}"
-    r")(?![\w/-]|\.\d|[ ,]{1,2}\d{1,2}:\d)"
+    rf")(?:(?![\w/-]|\.\d|[ ,]{{1,2}}\d{{1,2}}:\d)|(?=[{UNDIVIDED}]))"
 )
 
 
-def birth_dates(text: str, is_named: Callable[[int], bool]) -> Iterator[Hit]:
-    """Yield the birth dates in a sentence. `is_named`: the words before an offset say birth."""
+def birth_dates(text: str, is_named: Callable[[int, int], bool]) -> Iterator[Hit]:
+    """Yield the birth dates in a sentence. `is_named`: the words next to a span say birth."""
     for found in _IN_SENTENCE.finditer(text):
-        if is_named(found.start()) and is_birth_date(found[0]):
+        if is_named(found.start(), found.end()) and is_birth_date(found[0]):
             yield Hit(found.start(), found.end(), Kind.BIRTH_DATE, Confidence.LIKELY, "in a text")
 
 

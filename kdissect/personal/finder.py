@@ -27,6 +27,12 @@ _YEAR_DIGITS = 4
 _CONTEXT = 32  # characters before a value in a text that may name it
 # Another field, with its value, in logfmt, a form or XML.
 _ASSIGNED = re.compile(r".*(?:=(?:\"[^\"]*\"|[^\s\"]\S*)\s|&|</[^<>]*>)", re.DOTALL)
+# Blanks, hyphens and digits of other widths, each as one character of ASCII.
+_PLAIN = str.maketrans(
+    "\u00a0\u2007\u2009\u202f\u3000\u2010\u2011\u2012\u2013\u2212\uff0d\uff0b\uff08\uff09\uff0f\uff0e"
+    + "".join(map(chr, range(0xFF10, 0xFF1A))),
+    "     ------+()/." + "0123456789",
+)
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
@@ -142,6 +148,7 @@ def _fonts(leaves: Sequence[Leaf]) -> set[int]:
 
 def find_in(leaf: Leaf) -> list[Hit]:
     """Return the hits in a leaf, in their order, without what only the fields next to it show."""
+    leaf = leaf if leaf.text.isascii() else leaf._replace(text=leaf.text.translate(_PLAIN))
     text = leaf.text
     if len(text) < _SHORTEST or is_masked(text) or (leaf.is_number and not _may_be_personal(leaf)):
         return []
@@ -178,10 +185,14 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     def has_tag(start: int, tag: str) -> bool:
         return any(tag in words.tags for words, _ in telling(start))
 
+    def has_birth(start: int, end: int) -> bool:
+        before, after = _before(text, start), text[end : end + _CONTEXT].partition(",")[0]
+        return "birth_before" in of_context(before).tags or "birth_after" in of_context(after).tags
+
     yield from credentials(text, has_tag, bool(leaf.name))
     yield from emails(text, has_tag)
     if any(map(str.isdigit, text)):
-        yield from birth_dates(text, lambda start: "birth_before" in of_context(_before(text, start)).tags)
+        yield from birth_dates(text, has_birth)
         yield from ibans(text, has_tag)
         yield from cards(text, has_tag)
         yield from national_ids(text, name, telling)

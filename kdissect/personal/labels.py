@@ -52,6 +52,9 @@ def named_value(key: str, label: str) -> str:
 
 
 def _stem(key: str, words: frozenset[str]) -> str | None:
-    parts = words_of(key).split()
-    kept = [part for part in parts if part not in words and part not in _SMALL]
-    return " ".join(kept) if any(part in words for part in parts) else None
+    """Return the words of a name without one that it ends or begins with; None if it has none."""
+    parts = [part for part in words_of(key).split() if part not in _SMALL]
+    for kept, part in ((parts[:-1], parts[-1:]), (parts[1:], parts[:1])):
+        if part and part[0] in words:
+            return " ".join(kept)
+    return None

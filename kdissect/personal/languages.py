@@ -19,6 +19,7 @@ BY_LANGUAGE = {
             "voornaam, noemnaam, familienaam, volle naam, volname, voorname, van en naam, naam en van, "
             "rekeninghouer, kaarthouer, naam van klient, nooiensvan, volle name"
         ),
+        "person": "klient, gebruiker, pasient, ontvanger, passasier",
         "birth": "geboortedatum, geb datum, gebore, gebore op, geboorte datum",
         "address": (
             "straatadres, adres, woonadres, posadres, adreslyn, afleweringsadres, faktuuradres, huisadres, "
@@ -41,6 +42,7 @@ BY_LANGUAGE = {
             "и фамилия, имена, титуляр, име на клиент, familno ime, sobstveno ime, ime i familia"
         ),
         "any_name": "име, ime, familia, imena",
+        "person": "клиент, потребител, купувач, получател, пациент, пътник",
         "birth": (
             "дата на раждане, рождена дата, data na razhdane, rozhdena data, роден, родена, роден на, дата "
             "раждане, дата на р"
@@ -80,6 +82,7 @@ BY_LANGUAGE = {
             "shou jian ren, shou huo ren"
         ),
         "any_name": "名字, 姓, ming zi, xing, ming",
+        "person": "客户, 用户, 患者, 乘客, 買家, 客戶, ke hu, yong hu",
         "birth": (
             "出生日期, 生日, 出生年月日, 出生, 出生日, 生日日期, 出生時間, shengri, "
             "chusheng riqi, chushengriqi, chu sheng ri qi, chu "
@@ -114,6 +117,7 @@ BY_LANGUAGE = {
             "prezime, nositelj racuna, ime pacijenta, prezime pacijenta, vlasnik kartice, djevojacko prezime"
         ),
         "any_name": "ime, naziv",
+        "person": "korisnik, kupac, klijent, pacijent, primatelj, putnik, osiguranik",
         "birth": (
             "datum rodenja, datum rođenja, datum rodjenja, rodenje, rođenje, dat rodenja, dat rod, datum rod, "
             "rodjen, roden, rodena, rodjenja, dan rodenja"
@@ -138,6 +142,7 @@ BY_LANGUAGE = {
             "kontohaver, kortholder, pasientnavn, patientnavn, navn pa kunde"
         ),
         "any_name": "navn",
+        "person": "bruger, bruker, pasient, mottaker, modtager, forsikrede, passasjer",
         "birth": "fodt den, fodselsdato, fodt, fodselsdag, fodt dato, fodedato, f dato, fdato",
         "address": (
             "gadenavn, gade, veinavn, postadresse, hjemmeadresse, leveringsadresse, bopaelsadresse, "
@@ -163,6 +168,7 @@ BY_LANGUAGE = {
             "rekeninghouder, kaarthouder, naam rekeninghouder, naam patient, achternamen, meisjesnaam, "
             "tussenvoegsels"
         ),
+        "person": "verzekerde, ontvanger, koper, huurder, reiziger",
         "birth": "geboren op, geb datum, gebdatum, geb dat, geboren, geboorte datum",
         "address": (
             "straat en huisnummer, woonadres, postadres, bezorgadres, factuuradres, huisadres, adres, "
@@ -258,6 +264,7 @@ BY_LANGUAGE = {
             "kontoomanik, kaardiomanik, patsiendi nimi, kliendi nimi, neiupolvenimi, isanimi"
         ),
         "any_name": "nimi",
+        "person": "klient, kasutaja, ostja, patsient, saaja, reisija",
         "birth": "sunniaeg, sunnikuupaev, sunnipaev, synniaeg, synnikuupaev, sunni aeg, sunnikp, synnikp, sundinud",
         "address": (
             "aadress, tanav, elukoht, postiaadress, koduaadress, elukoha aadress, tanava nimi, tanav ja maja, "
@@ -280,6 +287,7 @@ BY_LANGUAGE = {
             "etunimi, tilin omistaja, kortinhaltija, potilaan nimi, vastaanottajan nimi, sukunimet"
         ),
         "any_name": "nimi",
+        "person": "asiakas, kayttaja, potilas, vastaanottaja, matkustaja",
         "birth": "syntymapaiva, synt aika, syntaika, syntymapvm, synt pvm, syntpvm",
         "address": (
             "lahiosoite, kotiosoite, postiosoite, toimitusosoite, laskutusosoite, osoite, katu, katuosoite, "
@@ -306,6 +314,7 @@ BY_LANGUAGE = {
             "titulaire de la carte, nom beneficiaire, nom marital, nom epouse, nom assure"
         ),
         "any_name": "nom, titulaire",
+        "person": "souscripteur, abonne, assure, destinataire, acheteur, locataire, titulaire",
         "birth": (
             "date naiss, dt naissance, ne le, nee le, ne e le, ddn, date de naiss, dt naiss, d naissance, "
             "nee, date nais"
@@ -335,6 +344,7 @@ BY_LANGUAGE = {
             "vollstandiger name, versicherter name, mieter name"
         ),
         "any_name": "name",
+        "person": "nutzer, versicherter, versicherungsnehmer, kaufer, kaeufer, besteller, mieter, anspruchsteller",
         "birth": (
             "geb datum, geburts datum, geb dat, geboren am, geb am, geb, geburtsdat, gebdatum, gebdat, "
             "geburtsdatum"
@@ -363,6 +373,7 @@ BY_LANGUAGE = {
             "ονομα ασθενούς, epwnymo, onomatepwnymo"
         ),
         "any_name": "όνομα, onoma",
+        "person": "πελάτης, χρήστης, ασθενής, παραλήπτης, επιβάτης",
         "birth": (
             "ημερομηνία γέννησης, imerominia gennisis, hmerominia gennhsis, ημ γέννησης, ημερ γέννησης, ημνία "
             "γέννησης, γεννήθηκε, γέννηση, hm gennhshs, im gennisis"
@@ -400,6 +411,7 @@ BY_LANGUAGE = {
             "beteg neve, kartyabirtokos, szamlatulajdonos neve"
         ),
         "any_name": "nev",
+        "person": "ugyfel, vasarlo, beteg, biztositott, felhasznalo, utas",
         "birth": (
             "szuletesi datum, szuletesi ido, szuletesi ev, szuletesnap, szuletett, szul datum, szul ido, "
             "szuldatum, szulido, szul"
@@ -419,8 +431,9 @@ BY_LANGUAGE = {
         "password": "lykilorð, aðgangsorð",
         "name": "fornafn, eftirnafn, millinafn, fullt nafn, nafn viðskiptavinar, kenninafn",
         "any_name": "nafn",
+        "person": "vidskiptavinur, notandi, sjuklingur, kaupandi, farthegi",
         "birth": "fæðingardagur, fæðingardagsetning, fæddur, fædd",
-        "address": "heimilisfang, gata, póstfang, lögheimili, götuheiti, aðsetur",
+        "address": "heimilisfang, gata, póstfang, lögheimili, götuheiti, aðsetur, heimili",
     },
     "Indonesian and Malay": {
         "email": "surel, alamat email, emel, e mail, email, alamat surel, alamat e mail",
@@ -439,6 +452,7 @@ BY_LANGUAGE = {
             "nama pemilik rekening, nama panggilan"
         ),
         "any_name": "nama",
+        "person": "pelanggan, pengguna, pembeli, penerima, pasien, penumpang, pesakit",
         "birth": (
             "tanggal lahir, tgl lahir, tarikh lahir, tgl lhr, tanggal lhr, lahir, hari lahir, tarikh "
             "kelahiran"
@@ -465,7 +479,8 @@ BY_LANGUAGE = {
             "cognomi, nome paziente, cognome paziente, nome intestatario, titolare conto, titolare carta, "
             "nome utente completo"
         ),
-        "any_name": "intestatario, nome, titolare",
+        "any_name": "intestatario, nome, titolare, prenome",
+        "person": "acquirente, assicurato, intestatario, passeggero, paziente",
         "birth": "nato il, nata il, data nasc, data nascita, dt nascita, nato, nata, dnascita, data di nasc",
         "address": (
             "indirizzo di residenza, residenza, via e numero, indirizzo di spedizione, indirizzo spedizione, "
@@ -496,6 +511,7 @@ BY_LANGUAGE = {
             "お届け先氏名"
         ),
         "any_name": "名, 姓, 名前, お名前, 下の名前, sei, mei, namae",
+        "person": "顧客, お客様, 会員, 患者, 購入者, 利用者, kokyaku",
         "birth": ("生年月日, 誕生日, seinengappi, tanjobi, 誕生年月日, 生年, 出生日, seinen gappi, birthday"),
         "address": (
             "住所, 現住所, jusho, juusho, 自宅住所, 送付先住所, 配送先住所, "
@@ -522,6 +538,7 @@ BY_LANGUAGE = {
             "예금주명, 카드소유자, 고객성함, irum, seongmyeong, ireum"
         ),
         "any_name": "이름, 성",
+        "person": "고객, 회원, 환자, 사용자, 승객, 구매자",
         "birth": ("생년월일, 생일, 출생일, 출생일자, 출생년월일, 생년월, 생일날짜, saengnyeonwolil, saengil"),
         "address": (
             "주소, 배송지, 도로명주소, 거주지, juso, 집주소, 자택주소, 배송주소, 배송지주소, "
@@ -545,6 +562,7 @@ BY_LANGUAGE = {
             "vards, konta ipasnieks, kartes ipasnieks, pirmais vards, dzimtais uzvards"
         ),
         "any_name": "vards",
+        "person": "klients, lietotajs, pircejs, pacients, sanemejs, pasazieris",
         "birth": (
             "dzimsanas datums, dzimsanas diena, dzim datums, dzim dat, dzimdatums, dzimis, dzimusi, dz "
             "datums, dzimsanas dati"
@@ -575,6 +593,7 @@ BY_LANGUAGE = {
             "pilnas vardas ir pavarde"
         ),
         "any_name": "vardas",
+        "person": "klientas, naudotojas, pirkejas, pacientas, gavejas, keleivis",
         "birth": "gimimo data, gimimo diena, gim data, gimdata, gimes, gimusi, gimimo, gimimo metai data, g data",
         "address": (
             "adresas, gatve, gyvenamoji vieta, namu adresas, gyvenamosios vietos adresas, pristatymo adresas, "
@@ -598,6 +617,7 @@ BY_LANGUAGE = {
             "pierwsze imie, nazwisko panienskie, imiona, wlasciciel konta, posiadacz karty, odbiorca nazwisko"
         ),
         "any_name": "imie, nazwa",
+        "person": "uzytkownik, odbiorca, pacjent, nabywca, pasazer, ubezpieczony",
         "birth": "data ur, data urodz, urodzony, urodzona, ur dnia, dzien urodzenia, rok ur",
         "address": (
             "adres zamieszkania, adres zameldowania, adres dostawy, adres korespondencyjny, adres klienta, "
@@ -609,7 +629,7 @@ BY_LANGUAGE = {
         "phone": (
             "telefone, tel, celular, telefone celular, telefone fixo, telemovel, numero de telefone, numero "
             "telefone, num telefone, numero celular, nr telemovel, numero telemovel, fone, telefone contato, "
-            "contato telefonico"
+            "contato telefonico, telemovel numero"
         ),
         "iban": "conta bancaria, numero da conta, conta",
         "card": "numero do cartao, numero cartao, num cartao, cartao de credito, cartao credito",
@@ -620,7 +640,8 @@ BY_LANGUAGE = {
             "nome, nome completo, nome proprio, sobrenomes, nomes proprios, nome paciente, nome do paciente, "
             "titular do cartao, titular da conta, nome titular, nome beneficiario, nome mae, nome pai"
         ),
-        "any_name": "nome, titular",
+        "any_name": "nome, titular, prenome",
+        "person": "utilizador, paciente, comprador, segurado, passageiro, titular",
         "birth": (
             "nascido, nascida, nascido em, nascida em, data de nasc, data nasc, dt nascimento, dt nasc, "
             "dtnasc, nasc, data nascim"
@@ -647,6 +668,7 @@ BY_LANGUAGE = {
             "nume titular, titularul contului, nume de familie, nume beneficiar"
         ),
         "any_name": "nume, titular",
+        "person": "client, destinatar, cumparator, pacient, abonat, asigurat, beneficiar, utilizator, pasager",
         "birth": "data nasterii, data nastere, nascut la, nascut, nascuta, data nast, dat nasterii",
         "address": (
             "adresa, domiciliu, adresa de livrare, resedinta, strada, adresa domiciliu, adresa de domiciliu, "
@@ -675,6 +697,7 @@ BY_LANGUAGE = {
             "получатель фио, polnoe imya, imya familiya"
         ),
         "any_name": "имя, imya, fio",
+        "person": "клиент, пользователь, покупатель, получатель, пациент, пассажир",
         "birth": (
             "дата рождения, день рождения, data rozhdeniya, дата рожд, др, д р, год рождения дата, родился, "
             "родилась, data rozhd"
@@ -702,6 +725,7 @@ BY_LANGUAGE = {
             "majitel uctu, drzitel karty"
         ),
         "any_name": "jmeno, meno, nazev",
+        "person": "zakaznik, uzivatel, pouzivatel, pacient, prijemce, prijemca, cestujici",
         "birth": (
             "datum narodenia, narodeny, narozen, dat nar, dat narozeni, dat narodenia, nar, narozena, "
             "narodena, datum nar, den narozeni"
@@ -728,6 +752,7 @@ BY_LANGUAGE = {
             "kartice, dekliski priimek"
         ),
         "any_name": "ime",
+        "person": "stranka, uporabnik, kupec, pacient, prejemnik, potnik",
         "birth": "datum rojstva, rojstni datum, rojen, dat rojstva, dat roj, datum roj, rojena",
         "address": (
             "naslov, ulica, ulica in hisna stevilka, stalno prebivalisce, bivalisce, naslov bivalisca, naslov "
@@ -762,6 +787,7 @@ BY_LANGUAGE = {
             "apellidos y nombres, nombres apellidos, apellidos nombres"
         ),
         "any_name": "nombre, titular",
+        "person": "comprador, asegurado, abonado, pasajero, titular",
         "birth": (
             "nacido, nacida, nacido el, nacida el, fecha de nac, fecha nac, fec nacimiento, f nacimiento, "
             "fecha nacim, fec nac, fnac, f nac, fecha de nacim, fechanac, dia de nacimiento"
@@ -787,6 +813,7 @@ BY_LANGUAGE = {
             "kortinnehavare, patientnamn, mottagarens namn"
         ),
         "any_name": "namn",
+        "person": "anvandare, mottagare, passagerare, forsakrad",
         "birth": "fodd den, fodelsedag, fodd datum, foddatum, fodelsedatum, fod dat",
         "address": (
             "gatunamn, postadress, hemadress, leveransadress, folkbokforingsadress, gata, gata och nummer, "
@@ -807,12 +834,12 @@ BY_LANGUAGE = {
     "Turkish": {
         "email": (
             "e posta, eposta, e posta adresi, eposta adresi, mail adresi, mail, elektronik posta, email "
-            "adresi"
+            "adresi, e postam, epostam, mailim"
         ),
         "phone": (
             "telefon, telefon numarasi, telefon no, cep telefonu, gsm no, cep tel, telefonum, telefon "
-            "numaram, cep, cep no, cep numarasi, tel, tel no, irtibat telefonu, iletisim numarasi, ev "
-            "telefonu, is telefonu, gsm, gsm numarasi, mobil"
+            "numaram, cep no, cep numarasi, tel, tel no, irtibat telefonu, iletisim numarasi, ev telefonu, is "
+            "telefonu, gsm, gsm numarasi, mobil"
         ),
         "iban": "hesap no, hesap numarasi, banka hesabi",
         "card": "kart no, kart numarasi, kredi karti, kart numaram, kredi kartim",
@@ -823,17 +850,18 @@ BY_LANGUAGE = {
         "name": (
             "soyad, soyadi, soyisim, adi soyadi, ad soyad, isim soyisim, tam ad, musteri adi, ad soyadi, "
             "adsoyad, isim soyad, musteri ad soyad, musteri soyadi, kart sahibi, hesap sahibi, baba adi, anne "
-            "adi, kizlik soyadi, hasta adi, alici adi, ilk ad, ikinci ad, ilk isim"
+            "adi, kizlik soyadi, hasta adi, alici adi, ilk ad, ikinci ad, ilk isim, adim soyadim"
         ),
         "any_name": "adi, isim, ad",
+        "person": "musteri, kullanici, sigortali, hasta, alici, yolcu, abone",
         "birth": (
             "dogum tarihi, dogum gunu, dogum, dogum trh, dogum tar, dogumtarihi, d tarihi, dtarihi, dogum t, "
-            "dogumlu"
+            "dogumlu, dogum tarihim"
         ),
         "address": (
             "adres, adresi, ev adresi, teslimat adresi, sokak, cadde, acik adres, ikamet adresi, fatura "
             "adresi, ev adres, is adresi, adres satiri, adres satir, acik adresi, ikametgah, mahalle sokak, "
-            "cadde sokak, teslimat adres"
+            "cadde sokak, teslimat adres, adresim"
         ),
         "national": "kimlik no, kimlik numarasi, kimlik numaram",
     },
@@ -852,6 +880,7 @@ BY_LANGUAGE = {
             "по батькові, імя клієнта, прізвище клієнта, власник картки, дівоче прізвище, pib"
         ),
         "any_name": "імя, імʼя, imya",
+        "person": "клієнт, користувач, покупець, отримувач, пацієнт, пасажир",
         "birth": "дата народження, data narodzhennya, дата нар, д н, народився, народилася, день народження",
         "address": (
             "адреса, вулиця, місце проживання, vulytsya, домашня адреса, поштова адреса, адреса доставки, "
@@ -874,6 +903,7 @@ BY_LANGUAGE = {
             "đủ, nguoi nhan, người nhận, ten nguoi nhan, ho ten khach hang"
         ),
         "any_name": "ten, tên, ho, họ",
+        "person": "khach hang, nguoi dung, nguoi mua, benh nhan, hanh khach, khách hàng",
         "birth": (
             "ngay sinh, ngày sinh, sinh ngay, sinh ngày, ngay thang nam sinh, ngày tháng năm sinh, nam sinh "
             "ngay"

@@ -17,18 +17,25 @@ from kdissect.personal.telling_names import is_name_of_person
 MAX_PATH = 300
 """Characters of a path that are shown."""
 _MAX_ESCAPES = 3  # JSON in a string of JSON
-# Of a union in Avro's JSON, and of types in MongoDB's (Extended JSON).
-_WRAPPERS = frozenset(
-    {"string", "int", "long", "double", "float", "$date", "$numberlong", "$numberint", "$numberdouble"}
-)
+# Of a union in Avro's JSON, of types in MongoDB's (Extended JSON) and in DynamoDB's.
+_WRAPPERS = frozenset((
+    "string", "int", "long", "double", "float", "$date", "$numberLong", "$numberInt", "$numberDouble",
+    "S", "N", "M", "L", "SS", "NS",
+))  # fmt: skip
 _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "formatted"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
-_LABELS = frozenset({"name", "key", "field", "attribute", "label", "property", "question", "code", "id"})
-_LABELLED = frozenset((
-    "value", "values", "answer", "text", "val", "content",
-    "old", "new", "oldvalue", "newvalue", "old_value", "new_value",
-))  # fmt: skip
+_LABEL = re.compile(
+    r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code|label|id)"
+    r"|field|attribute|property|question|title|prompt",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content|answer|response|reply|text)"
+    r"|(?:old|new)_?(?:value)?",
+    re.IGNORECASE,
+)
+_POINTER = re.compile(r"(?:/[^/]{1,80})+")  # of JSON Patch (RFC 6902)
 # Values of attributes of OpenTelemetry have their type around them (OTLP, AnyValue).
 _ANY_VALUE = frozenset(
     {"stringvalue", "string_value", "intvalue", "int_value", "doublevalue", "double_value"}
@@ -88,7 +95,7 @@ def shown_step(key: str) -> str:
 def full_name(name: str, holder_name: str) -> str:
     """Return a field's name, with that of its struct if it says little."""
     plain = name.lower()
-    if plain in _WRAPPERS:
+    if name in _WRAPPERS:
         return holder_name or name
     if plain in _NAME_PARTS and is_name_of_person(holder_name):
         return f"{name} name"
@@ -172,9 +179,11 @@ class _Made:
         if around.outer is not None and (around.is_list or (around.key or "").lower() in _ANY_VALUE):
             struct = around.outer
         key = struct.key or ""
-        if key.lower() in _LABELS and not leaf.is_number and not around.is_list:
-            self._labels.setdefault(struct.number, (len(self.leaves), leaf.text))
-        elif key.lower() in _LABELLED and struct.number in self._labels:
+        is_pointer = key == "path" and _POINTER.fullmatch(leaf.text) is not None
+        if (is_pointer or _LABEL.fullmatch(key)) and not leaf.is_number and not around.is_list:
+            label = leaf.text.rpartition("/")[2] if is_pointer else leaf.text
+            self._labels.setdefault(struct.number, (len(self.leaves), label))
+        elif struct.number in self._labels and _LABELLED.fullmatch(key):
             at, label = self._labels[struct.number]
             outer = struct.outer or struct
             leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)

@@ -11,6 +11,7 @@ from kdissect.personal.hits import MASKED_WORD, Confidence, Hit, Kind
 from kdissect.personal.telling_names import of_name
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
+_CHILD_OF = re.compile(r"(?<!\w)[ads]/[lpo] ", re.IGNORECASE)  # `a/l` in Malaysia
 _LONGEST_NAME = 80
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
 # Values of programs that lack a name, or stand for one.
@@ -101,6 +102,7 @@ def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     `is_small`: it may be without capitals.
     """
     plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
+    plain = _CHILD_OF.sub("", plain)
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):

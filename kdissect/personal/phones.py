@@ -6,8 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.telling_names import UNDIVIDED
 
-_NUMBER = re.compile(r"(?<![\w.+/-])(?:\+ ?|00)?\(?\d[\d \-./()\u00a0]{4,24}\d(?![\w]|[-:]\d)")
+_NUMBER = re.compile(
+    rf"(?:(?<![\w.+/-])|(?<=[{UNDIVIDED}]))(?:\+ ?|00)?\(?\d[\d \-./()]{{4,24}}\d"
+    rf"(?:(?![\w]|[-:]\d)|(?=[{UNDIVIDED}]))"
+)
 # Plans in which a number without a country code is looked up.
 _REGIONS = (
     "US", "GB", "DE", "FR", "ES", "IT", "PL", "NL", "SE", "BR", "FI", "BE", "AT", "CH", "PT", "DK",

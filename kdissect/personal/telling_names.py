@@ -13,12 +13,18 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _POSSESSIVE = re.compile(
     r"(?<=[A-Za-z])['\u2019]s(?![A-Za-z])|(?<=[\u0400-\u04ff])['\u2019\u02bc](?=[\u0400-\u04ff])"
 )
+_LETTERS = str.maketrans(
+    {"æ": "ae", "Æ": "Ae", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "đ": "d", "Đ": "D", "œ": "oe"}
+)
 _IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
 # Of plurals, and what databases that fold case join: `telefonnr`.
 _ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
-_UNDIVIDED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")  # jamo, kana and Han
+_PARTICLES = "をはがのも은는이가을를"  # after a noun, in a sentence of Japanese or Korean
+UNDIVIDED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Characters of scripts whose words no blanks separate: jamo and Hangul, kana and Han."""
+_UNDIVIDED = re.compile(f"[{UNDIVIDED}]")
 # Texts about a field that an application shows: `label.password`, `emailHint`.
 _ABOUT_FIELDS = re.compile(r"(?:^|(?<= ))(?:labels?|placeholder|hint|tooltip|helptext|i18n|errors?)(?= |$)")
 
@@ -31,7 +37,7 @@ _PHRASES = {
         "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
         "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
-        "called number, calling number, caller number, callee number, called party, calling party, dialled number, "
+        "calling station id, called station id, called number, calling number, caller number, callee number, called party, calling party, dialled number, "
         "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
@@ -167,6 +173,21 @@ _OTHER_TOKENS = re.compile(
     r"start|end|payment|card|push|device|fcm|apns|registration|delegation|request|response|tracking|trace|lexer|"
     r"parser|stop|pad|eos|bos|unk|mask|prompt|completion|input|output) token$"
 )
+# What a name of, such as `carrier_name`, is of no person.
+_THINGS = (
+    "carrier product company store shop merchant bank brand item vendor supplier service city town country region state "
+    "file host school hotel event campaign project plan category department role group team class type model device app "
+    "application package module function method table column topic cluster field job task queue bucket index domain "
+    "organization organisation org branch warehouse venue restaurant airline station airport course document form rule "
+    "schema database db server node pod container namespace image pipeline stage step action metric sensor channel "
+    "playlist album song movie game currency status tag label template theme font color colour section article page "
+    "firma unternehmen produkt artikel marke laden filiale lieferant stadt ort land hotel "
+    "produit entreprise societe magasin boutique marque banque ville pays fournisseur "
+    "producto empresa tienda marca banco ciudad pais proveedor sucursal "
+    "prodotto azienda negozio banca citta paese fornitore produto loja cidade fornecedor "
+    "sklep miasto kraj bank dostawca produs magazin oras urun magaza sehir ulke butikk foretag bedrijf winkel "
+    "stad vare butik by virksomhed tuote yritys kauppa kaupunki"
+)
 # A last word of names about secrets.
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
@@ -191,7 +212,9 @@ def words_of(name: str, most: int = _MAX_NAME) -> str:
         return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
     plain = "".join(character for character in plain if not unicodedata.combining(character))
-    plain = plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
+    plain = (
+        plain.translate(_LETTERS).replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
+    )
     if not plain.isascii():  # camelCase in Greek and Cyrillic
         pairs = zip(plain, " " + plain, strict=False)
         plain = "".join(f" {one}" if one.isupper() and last.islower() else one for one, last in pairs)
@@ -209,7 +232,7 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
-    anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
+    anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?=[{_PARTICLES}]| |$)" if ends else ""
     return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
 
 
@@ -245,11 +268,15 @@ for _tag, _ends in _COMPOUNDS.items():
     _PATTERNS[_tag] = re.compile(
         rf"{_PATTERNS[_tag].pattern}|(?:^|(?<= )){_not}[^\W\d_]{{2,24}}(?:{_ends})(?= |$)"
     )
+_PATTERNS["thing"] = re.compile(rf"(?:^|(?<= ))(?:{'|'.join(_THINGS.split())})s?(?= |$)")
 # Nothing else in the name.
 for _tag in ("part_of_name", "bare_number"):
     _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
 for _tag in ("maybe_password", "token", "house_number", "postal_code"):
     _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
+_OF_A_PERSON = re.compile(
+    rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d_]{{3,}})"
+)
 _PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
@@ -257,9 +284,10 @@ _PATTERNS["birth_moment"] = re.compile(
 )
 # Right before a date in a sentence.
 _PATTERNS["birth_before"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne|na|op|der|ist|est|es|it|s))"
+    rf"(?:{_PATTERNS['birth'].pattern})[{_PARTICLES}]?(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne|na|op|der|ist|est|es|it|s|e|era|fue|jest|je|van|er|ar|este))"
     r"{0,2}$"
 )
+_PATTERNS["birth_after"] = re.compile(rf"^(?:{_PATTERNS['birth'].pattern})")
 # Files and containers have a birth, too.
 _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
@@ -272,12 +300,24 @@ ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
 
 
+def _parted(words: str) -> str:
+    """Return a word that begins with that for a person as two words: `destinatar prenume`."""
+    found = _OF_A_PERSON.fullmatch(words)
+    if found is None or not any(says(_PATTERNS[tag], found[2], True) for tag in _OF_PARTS):
+        return words
+    return f"{found[1]} {found[2]}"
+
+
+_OF_PARTS = ("name", "any_name", "birth", "address", "phone", "email")
+
+
 class Telling:
     """Tags of a name, or of the words before a value."""
 
     __slots__ = ("tags", "words")
 
     def __init__(self, words: str, is_name: bool) -> None:
+        words = _parted(words) if is_name else words
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
         tags = (
@@ -289,6 +329,8 @@ class Telling:
             tags -= _OF_SECRETS
         if _OTHER_TOKENS.search(words):
             tags.discard("token")
+        if is_name and "thing" in tags:
+            tags.discard("any_name")
         self.tags = frozenset(tags)
 
 

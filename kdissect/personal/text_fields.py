@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
+from kdissect.personal.health_messages import health_leaves
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
 from kdissect.personal.sql_values import sql_leaves
@@ -26,6 +27,9 @@ _FIELD = re.compile(
     r"(?=[^<>@\s]{1,64}@)"
     r"|\b(?:name|key|id|field|property)=\"(?P<attribute>[^\W\d][\w.-]{0,60})\"(?:\s{1,9}value=\"(?P<stated>[^\"<>]{1,200})\"|"
     r"\s{0,9}>(?P<inner>[^<>]{1,200})</)"
+    r"|<(?:td|th|dt|b|strong|label|span)(?:\s[^<>]{0,200})?>\s{0,20}(?P<caption>[^\W\d_][^<>:]{0,40}?)\s?:?\s{0,20}"
+    r"</(?:td|th|dt|b|strong|label|span)>\s{0,200}:?(?:<(?:td|dd|span)(?:\s[^<>]{0,200})?>)?\s{0,20}"
+    r"(?P<shown>[^<>\s][^<>]{0,200}?)\s{0,20}</?(?:td|dd|span|br|p|li|div)\b"
     r"|<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
     rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
     r"(?=, ?[\w.]{1,60}=|[)\]}])"
@@ -57,6 +61,8 @@ _CELLS = {
     )
     for one in _SEPARATORS
 }
+_DIRECTORY = re.compile(r"^objectClass: ", re.MULTILINE)  # LDIF (RFC 2849)
+_OF_DIRECTORIES = {"sn": "surname", "cn": "full name", "l": "town"}  # RFC 4519, sections 2.3 and 2.32
 _VCARD = "BEGIN:VCARD"
 _CALENDAR = "BEGIN:VCALENDAR"
 _PROPERTY = re.compile(
@@ -90,22 +96,30 @@ _NAMES = (
     "mail",
     "short",
     "attribute",
+    "caption",
 )
 _HOLDERS = {
     "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
     "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES, "entry": _LINES, "person": _LINES,
-    "stated": _FORM, "inner": _FORM,
+    "stated": _FORM, "inner": _FORM, "shown": _LINES,
 }  # fmt: skip
 # Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
 # log. Passwords have their own form there.
-_IF_TELLING = frozenset({"line", "entry", "cell", "double", "apostrophes", "printed"})
+_IF_TELLING = frozenset({"shown", "line", "entry", "cell", "double", "apostrophes", "printed"})
 _MAILBOXES = frozenset({"mailbox", "person"})
 
 
 def text_leaves(text: str, name: str) -> list[Leaf]:
     """Return a text as a leaf, and the fields inside of it."""
     leaves = [Leaf("$", name, text, start=0, end=len(text))]
-    for leaf in sql_leaves(text) or _cells(text) or _card(text) or _embedded(text) or _fields(text):
+    for leaf in (
+        sql_leaves(text)
+        or health_leaves(text)
+        or _cells(text)
+        or _card(text)
+        or _embedded(text)
+        or _fields(text)
+    ):
         leaves.append(leaf)
         if len(leaves) >= MAX_LEAVES:
             break
@@ -133,13 +147,14 @@ def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
 
 def _fields(text: str) -> Iterator[Leaf]:
     elements = _Elements(text) if "<" in text else None
+    aliases = _OF_DIRECTORIES if _DIRECTORY.search(text) else {}
     at = 0
     while (found := _FIELD.search(text, at)) is not None:
         at = found.end()
         group = found.lastgroup or ""
         start, end = found.span(group)
         raw, name = found[group], next(filter(None, map(found.group, _NAMES)), "")
-        name, written = unquote(name), raw
+        name, written = unquote(aliases.get(name, name)), raw
         holder, holder_name = _HOLDERS.get(group, 0), ""
         if group in _IF_TELLING:
             tags = of_name(name).tags
