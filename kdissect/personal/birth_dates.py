@@ -19,8 +19,9 @@ _DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4}|\d{2})\
 _NAME_OF_MONTH = r"[^\W\d_]{3,14}"
 _OF = r"(?: (?:de|di|of))?"  # `3 de febrero de 1980`
 _WITH_MONTH = re.compile(
-    rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|°)?{_OF}[-/. ]{{1,2}})?(?P<name>{_NAME_OF_MONTH}){_OF}[-/., ]{{1,2}}"
-    r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?,? )?(?P<year>\d{4})(?: ?г\.?)?"
+    rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º|°)?{_OF}[-/. ]{{1,2}})?(?P<name>{_NAME_OF_MONTH}){_OF}[-/., "
+    rf"]{{1,2}}"
+    r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?,? )?(?P<year>\d{4})(?: ?\u0433\.?)?"
 )
 _OF_AIRLINES = re.compile(r"(\d{2})([A-Za-z]{3})(\d{4}|\d{2})")  # `29DEC87`
 _MICROSOFT = re.compile(r"/Date\((-?\d{1,15})(?:[+-]\d{4})?\)/")  # JSON of .NET
@@ -29,12 +30,15 @@ _SECONDS = 86_400  # of a day
 _LAST_OF_MONTH = 31
 _OLDEST = date(1900, 1, 1)
 _EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
+_LONGEST_DAY = len("19800203")
 _LONGEST_NUMBER = 16
 _CENTURY = 100
 # A date in a sentence. What a time follows is an event.
 _IN_SENTENCE = re.compile(
-    rf"(?:(?<![\w./-])|(?<=[{UNDIVIDED}]))(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th|er)?\.?{_OF} {_NAME_OF_MONTH}\.?{_OF} \d{{4}}|{_NAME_OF_MONTH} \d{{1,2}}(?:st|nd|rd|th)?, \d{{4}}"
+    rf"(?:(?<![\w./-])|(?<=[{UNDIVIDED}]))(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}"
+    rf"|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{4}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|er)?\.?{_OF} {_NAME_OF_MONTH}\.?{_OF} \d{{4}}"
+    rf"|{_NAME_OF_MONTH} \d{{1,2}}(?:st|nd|rd|th)?, \d{{4}}"
     rf")(?:(?![\w/-]|\.\d|[ ,]{{1,2}}\d{{1,2}}:\d)|(?=[{UNDIVIDED}]))"
 )
 
@@ -49,6 +53,8 @@ def birth_dates(text: str, is_named: Callable[[int, int], bool]) -> Iterator[Hit
 def is_birth_date(text: str) -> bool:
     """Return whether a text is a date on which a person may be born."""
     plain = text.strip()
+    if len(plain) > _LONGEST_DAY and plain.lstrip("-").isdigit():  # a number that is written as a text
+        return is_birth_number(plain)
     found = _DIGITS_OF_DAY.fullmatch(plain) or _YEAR_FIRST.fullmatch(plain)
     if found is not None:
         return _is_day(int(found["year"]), int(found["month"]), int(found["day"]))
@@ -81,9 +87,9 @@ def _years(year: int) -> tuple[int, ...]:
 
 
 def is_birth_number(text: str) -> bool:
-    """Return whether a number is a birth date: its digits as a date, days since 1970 as Avro and Kafka Connect
-    write them, or the seconds or milliseconds of a midnight. A day of few digits and zeros is what redaction
-    leaves.
+    """Return whether a number is a birth date: its digits as a date, days since 1970 as Avro and Kafka
+    Connect write them, or the seconds or milliseconds of a midnight. A day of few digits and zeros is what
+    redaction leaves.
     """
     if not text.lstrip("-").isdigit() or len(text) > _LONGEST_NUMBER or len(text.strip("-0")) < 2:
         return False

@@ -10,25 +10,30 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 _NUMBER = r"[-+]?\d{1,3}\.\d+"
 # Before a pair in a URL of a map, and in well-known text (OGC 06-103r4, clause 7).
 _OPENING = (
-    r"(?<!\w)geo:|(?<!\w)s?ll=|(?<=[?&])(?:q|ll|sll|query|center|destination|origin|daddr|saddr|waypoint|markers?)=|/maps\S{0,80}?/?@"
+    r"(?<!\w)geo:|(?<!\w)s?ll=|(?<=[?&])(?:q|ll|sll|query|center|destination|origin|daddr|saddr|waypoint"
+    r"|markers?)=|/maps\S{0,80}?/?@"
     r"|#map=\d{1,2}/"
 )
 _PAIR = re.compile(
-    rf"(?:(?P<opening>{_OPENING})|(?<![\w.,@/]))(?:(?P<before>[NS])\s?)?(?P<first>{_NUMBER})(?P<one>\s?°?\s?[NS])?"
+    rf"(?:(?P<opening>{_OPENING})"
+    rf"|(?<![\w.,@/]))(?:(?P<before>[NS])\s?)?(?P<first>{_NUMBER})(?P<one>\s?°?\s?[NS])?"
     rf"\s?(?:[,;/ ]|%2C)\s?(?:(?P<ahead>[EWO])\s?)?(?P<second>{_NUMBER})(?P<other>\s?°?\s?[EWO])?(?![\w.])"
 )
 _POINT = re.compile(
     rf"\bPOINT ?(?:Z ?)?\(\s?(?P<second>{_NUMBER}) (?P<first>{_NUMBER})(?: {_NUMBER})?\s?\)", re.IGNORECASE
 )
 # Degrees, minutes and seconds. Marks of minutes and seconds are quotes of several kinds.
-_MINUTES = r"(?:\s?\d{1,2}(?:\.\d+)?\s?['\u2032\u2019](?:\s?\d{1,2}(?:\.\d+)?\s?(?:[\"\u2033\u201d]|''|\u2032\u2032))?)"
+_SECONDS = r"(?:\s?\d{1,2}(?:\.\d+)?\s?(?:[\"\u2033\u201d]|''|\u2032\u2032))?"
+_MINUTES = rf"(?:\s?\d{{1,2}}(?:\.\d+)?\s?['\u2032\u2019]{_SECONDS})"
 _ANGLE = rf"\d{{1,3}}\s?[°º]{_MINUTES}"
 _ANGLES = re.compile(
-    rf"(?<!\w)(?:{_ANGLE}\s?[NS][,;/ ]{{0,3}}{_ANGLE}\s?[EWO]|[NS]\s?{_ANGLE}[,;/ ]{{0,3}}[EWO]\s?{_ANGLE})(?!\w)"
+    rf"(?<!\w)(?:{_ANGLE}\s?[NS][,;/ ]{{0,3}}{_ANGLE}\s?[EWO]"
+    rf"|[NS]\s?{_ANGLE}[,;/ ]{{0,3}}[EWO]\s?{_ANGLE})(?!\w)"
 )
 # Sentences of NMEA 0183 with degrees and minutes.
 _NMEA = re.compile(
-    r"(?<=\$G[PNLAB](?:GGA|RMC|GLL|GNS),)(?:\d{6}(?:\.\d+)?,)?(?:[AV],)?(?P<at>\d{4}\.\d+,[NS],\d{5}\.\d+,[EW])(?=,)"
+    r"(?<=\$G[PNLAB](?:GGA|RMC|GLL"
+    r"|GNS),)(?:\d{6}(?:\.\d+)?,)?(?:[AV],)?(?P<at>\d{4}\.\d+,[NS],\d{5}\.\d+,[EW])(?=,)"
 )
 _NAMED_PAIR = re.compile(
     rf"\b(?:lat|latitude)\b[\"']?\s?:?\s?(?P<first>{_NUMBER})[°]?(?:\s?[,;/|]|\s)\s?(?:and\s)?[\"']?"
@@ -56,22 +61,17 @@ def coordinates(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]
         if is_formed or (is_named and "/" not in found[0]):
             confidence = Confidence.SURE if is_formed and is_named else Confidence.LIKELY
             is_geo = found["opening"] in (None, "geo:")
-            yield Hit(
-                found.start() if is_geo else found.start("first"),
-                found.end(),
-                Kind.COORDINATES,
-                confidence,
-                "text",
-            )
+            start = found.start() if is_geo else found.start("first")
+            yield Hit(start, found.end(), Kind.COORDINATES, confidence, "text")
+    yield from _written(text)
+
+
+def _written(text: str) -> Iterator[Hit]:
+    """Yield positions whose form says what they are."""
     for found in _POINT.finditer(text):
         if is_position(found["first"], found["second"]):
-            yield Hit(
-                found.start("second"),
-                found.end("first"),
-                Kind.COORDINATES,
-                Confidence.LIKELY,
-                "well-known text",
-            )
+            start, end = found.start("second"), found.end("first")
+            yield Hit(start, end, Kind.COORDINATES, Confidence.LIKELY, "well-known text")
     for found in _ANGLES.finditer(text):
         yield Hit(found.start(), found.end(), Kind.COORDINATES, Confidence.LIKELY, "degrees and minutes")
     for found in _NMEA.finditer(text):

@@ -66,7 +66,8 @@ _FORMS = (
     (
         "private key",
         re.compile(
-            rf"{_BEGIN}(?:[^-]|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----"
+            rf"{_BEGIN}(?:[^-]"
+            rf"|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----"
             # Without its end: as far as headers and base64 go (RFC 1421, section 4.4; RFC 7468, section 3).
             rf"|{_BEGIN}(?:{_BREAK}{{1,9}}|\s{{0,9}}(?=[\w+/=]{{16}}))[A-Za-z0-9+/]{{4}}"
             r"(?:[\w+/=:,%\s]|\\[rn]|-(?!----)){0,20000}"
@@ -84,8 +85,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{12,2000}={0,2}")
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
 _NAMES = (
     "(?:password|passwd|passwort|kennwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
-    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token|auth[_ -]?token|session[_ -]?token|secret[_ -]?access[_ -]?key|"
-    "mot de passe|contraseña|contrasena|senha|hasło|wachtwoord|lösenord|salasana|heslo|jelszó|jelszo|şifre|пароль)"
+    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token|auth[_ -]?token|session[_ -]?token|"
+    "secret[_ -]?access[_ -]?key|mot de passe|contraseña|contrasena|senha|hasło|wachtwoord|lösenord|salasana|"
+    "heslo|jelszó|jelszo|şifre|пароль)"
 )
 # Names that things have, too, so that the value is a random one.
 _WEAK_NAMES = "(?:secret|token|pass)"
@@ -96,7 +98,8 @@ _ASSIGNED = re.compile(
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
 _WEAKLY_ASSIGNED = re.compile(
-    rf"(?<![A-Za-z:])(?:(?:[A-Za-z0-9]{{1,30}}_){{0,4}}(?i:{_WEAK_NAMES})[\"']?\s?[=:]\s?|(?i:{_NAMES}|{_WEAK_NAMES}) "
+    rf"(?<![A-Za-z:])(?:(?:[A-Za-z0-9]{{1,30}}_){{0,4}}(?i:{_WEAK_NAMES})[\"']?\s?[=:]\s?|(?i:{_NAMES}"
+    rf"|{_WEAK_NAMES}) "
     r"(?:is|ist|est|es|è|é|jest|är|on)(?::| ) ?)[\"']?(?P<value>[^\s\"',;&<>{}()\[\]]{6,500})"
 )
 # What a login file has after the name of a machine (.netrc).
@@ -109,7 +112,8 @@ _CODE = re.compile(
     r"\w+(?:\.\w+)+[\[(].*"
     r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
     r"|_*[A-Z]+(?:_[A-Z]+)+|\*(?:mut|const)|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
-    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
+    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request"
+    r"|params)"
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
 )
@@ -117,9 +121,12 @@ _VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
-    r"sk-|xapp|hooks|ya29|:AA|sq0|lin_api|figd_|ATATT|dckr_|NRAK|rubygems|PMAK|glsa_|dp\.|tskey|AGE-|BEARER|BASIC|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"sk-|xapp|hooks|ya29|:AA|sq0|lin_api|figd_|ATATT|dckr_|NRAK|rubygems|PMAK|glsa_|dp\.|tskey|AGE-|BEARER"
+    r"|BASIC|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer"
+    r"|asic\s|://"
     r"|SG\.|npm_|pypi-|hf_|do[opr]_v1|shp[acps]|GOCSPX|hv[sb]\.|sk-proj|dapi|(?:Account|Access)Key="
-    r"|(?i:pass|pwd|secret|api|token|wort|contrase|senha|has[lł]o|l[öo]senord|salasana|heslo|jelsz|ifre|парол|authoriz)"
+    r"|(?i:pass|pwd|secret|api|token|wort|contrase|senha|has[lł]o|l[öo]senord|salasana|heslo|jelsz|ifre"
+    r"|парол|authoriz)"
 )
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
@@ -251,15 +258,19 @@ def _formed(text: str) -> Iterator[Hit]:
         is_prose = group == "bare" and (is_prose or _CALL.fullmatch(found[group]))
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
-    for found in _WEAKLY_ASSIGNED.finditer(text):
-        is_token = (
-            re.search("(?i:secret|token)[^ ]?", found[0][: found.start("value") - found.start()]) is not None
-        )
-        if _is_random(found["value"], _SHORTEST_TOKEN if is_token else _SHORTEST_RANDOM):
-            yield _hit(found, "value", "password", Confidence.LIKELY)
+    yield from _weakly_assigned(text)
     for found in _NETRC.finditer(text):
         if _is_secret(found[1]):
             yield _hit(found, 1, "password", Confidence.LIKELY)
+
+
+def _weakly_assigned(text: str) -> Iterator[Hit]:
+    """Yield what names such as `token` have, if it looks random."""
+    for found in _WEAKLY_ASSIGNED.finditer(text):
+        name = text[found.start() : found.start("value")].lower()
+        is_token = "secret" in name or "token" in name
+        if _is_random(found["value"], _SHORTEST_TOKEN if is_token else _SHORTEST_RANDOM):
+            yield _hit(found, "value", "password", Confidence.LIKELY)
 
 
 def _tokens(text: str) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kdissect.personal.bank_numbers import cards, ibans
+from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.bounds import MAX_HITS
 from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
@@ -17,7 +18,6 @@ from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.national_ids import national_ids
-from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.people import Beside, person_field
 from kdissect.personal.phones import phones
 from kdissect.personal.telling_names import Telling, of_context, of_name, without
@@ -45,8 +45,8 @@ _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
     "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
-    "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month", "dia": "day",
-    "anno": "year", "mese": "month", "giorno": "day",
+    "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month",
+    "dia": "day",    "anno": "year", "mese": "month", "giorno": "day",
 }  # fmt: skip
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
@@ -63,28 +63,15 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
-    apart = [leaf for leaf in leaves if alone.get(id(leaf))]
+    apart = [leaf for leaf in leaves if alone.get(id(leaf)) or (leaf.is_part and id(leaf) in taken)]
     starts = [leaf.start for leaf in apart]
     whole: list[Hit] = []  # of the text around the fields in it
-    telling: Counter[int] = Counter()
-    evident: Counter[int] = Counter()  # fields whose values show a person
-    numbered = {
-        leaf.holder
-        for leaf in leaves
-        if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS and (leaf.is_alone or not leaf.is_part)
-    }
-    short_names = _both_names(leaves, "fname", "lname")
-    both_parts = _both_names(leaves, "first", "last") | _both_names(leaves, "given", "family")
-    fonts = _fonts(leaves)
-    # Lines of logs have names of threads, but those of people next to a last name.
-    strong_names = any(leaf.is_part and "name" in of_name(leaf.name).tags for leaf in leaves)
+    structs = _Structs(leaves)
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
             continue
-        tags = of_name(leaf.name).tags
-        if leaf.is_part and not leaf.is_alone and not strong_names:
-            tags -= _NOT_IN_TEXT
+        tags = structs.tags(leaf)
         if leaf.is_alone:
             hits = alone[id(leaf)]
         elif leaf.is_part:
@@ -93,38 +80,73 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
-        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
-        evident[leaf.holder] += is_evident
-        telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
+        structs.add(leaf, tags, hits)
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
-        if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in fonts:
+        if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in structs.fonts:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
-        around = of_name(leaf.holder_name).tags
-        of_person = bool(around & {"person", "parcel"}) or (
-            "maybe_parcel" in around and leaf.holder in numbered
+        hit = person_field(
+            leaf.text, structs.of_person(leaf, tags), structs.beside(leaf, tags), leaf.is_number
         )
-        fields = telling[leaf.holder]
-        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
-            fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
-        if "part_of_name" in tags:
-            tags = (
-                tags | {"name"}
-                if leaf.holder in both_parts and (evident[leaf.holder] or "person" in around)
-                else tags
-            )
-        if "person_itself" in tags:
-            tags = tags | {"any_name"} if evident[leaf.holder] and " " in leaf.text.strip() else tags
-        beside = Beside(fields, evident[leaf.holder] > 0, of_person, leaf.holder in numbered)
-        hit = person_field(leaf.text, tags, beside, leaf.is_number)
-        is_told = (
-            hit is not None
-            and leaf.is_part
-            and _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
-        )
-        if hit is not None and not is_told:
+        if hit is not None and not (leaf.is_part and _is_again(hit, leaf, whole)):
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
+
+
+class _Structs:
+    """What the structs of a value have that says something about the fields in them."""
+
+    def __init__(self, leaves: Sequence[Leaf]) -> None:
+        self._telling: Counter[int] = Counter()
+        """By holder: fields of a person."""
+        self._evident: Counter[int] = Counter()
+        """By holder: fields whose values show a person."""
+        self._numbered = {
+            leaf.holder
+            for leaf in leaves
+            if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS and (leaf.is_alone or not leaf.is_part)
+        }
+        self._short_names = _both_names(leaves, "fname", "lname")
+        self._parts_of_names = _both_names(leaves, "first", "last") | _both_names(leaves, "given", "family")
+        # Lines of logs have names of threads, but those of people next to a last name.
+        self._has_names = any(leaf.is_part and "name" in of_name(leaf.name).tags for leaf in leaves)
+        self.fonts = _fonts(leaves)
+
+    def tags(self, leaf: Leaf) -> frozenset[str]:
+        """Return the tags of a leaf's name."""
+        tags = of_name(leaf.name).tags
+        return tags if not leaf.is_part or leaf.is_alone or self._has_names else tags - _NOT_IN_TEXT
+
+    def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
+        """Count a leaf with its hits."""
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        self._evident[leaf.holder] += is_evident
+        self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
+
+    def of_person(self, leaf: Leaf, tags: frozenset[str]) -> frozenset[str]:
+        """Return the tags of a leaf with those that the fields next to it give."""
+        is_evident = self._evident[leaf.holder] > 0
+        if "part_of_name" in tags and leaf.holder in self._parts_of_names:
+            if is_evident or "person" in of_name(leaf.holder_name).tags:
+                return tags | {"name"}
+        elif "person_itself" in tags and is_evident and " " in leaf.text.strip():
+            return tags | {"any_name"}
+        return tags
+
+    def beside(self, leaf: Leaf, tags: frozenset[str]) -> Beside:
+        """Return what is next to a leaf, when all leaves are counted."""
+        around = of_name(leaf.holder_name).tags
+        has_number = leaf.holder in self._numbered
+        of_person = bool(around & {"person", "parcel"}) or ("maybe_parcel" in around and has_number)
+        telling = self._telling[leaf.holder]
+        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
+            telling += 2 * (leaf.holder in self._short_names) - (leaf.is_part and not leaf.is_alone)
+        return Beside(telling, self._evident[leaf.holder] > 0, of_person, has_number)
+
+
+def _is_again(hit: Hit, leaf: Leaf, whole: Sequence[Hit]) -> bool:
+    """Return whether a hit in a part of a text was found in the text, as the same kind."""
+    return _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
 
 
 def _last_step(leaf: Leaf) -> str:
@@ -248,8 +270,8 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
 
 
 def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
-    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them, or three
-    fields.
+    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them, or
+    three fields.
     """
     lists: dict[int, list[Leaf]] = {}
     fields: dict[int, dict[str, Leaf]] = {}
@@ -258,9 +280,9 @@ def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
         if leaf.is_number and leaf.is_item and "birth" in telling.tags:
             lists.setdefault(leaf.holder, []).append(leaf)
         part = telling.words.rpartition(" ")[2]
-        if part in _PARTS_OF_BIRTH and leaf.text.isdecimal():
-            if "birth" in telling.tags or "birth" in of_name(leaf.holder_name).tags:
-                fields.setdefault(leaf.holder, {}).setdefault(_PARTS_OF_BIRTH[part], leaf)
+        is_part = part in _PARTS_OF_BIRTH and leaf.text.isdecimal()
+        if is_part and "birth" in telling.tags | of_name(leaf.holder_name).tags:
+            fields.setdefault(leaf.holder, {}).setdefault(_PARTS_OF_BIRTH[part], leaf)
     lists = {
         holder: items
         for holder, items in lists.items()

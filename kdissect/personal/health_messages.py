@@ -7,7 +7,7 @@ import re
 from kdissect.personal.leaf import Leaf
 
 _NAMES = ("family name", "given name", "middle name")
-# By segment and number of the field, the names of its components (HL7 2.5.1, sections 3.4.2, 3.4.5 and 6.5.5).
+# By segment and number of the field, the names of its components (HL7 2.5.1, sections 3.4.2, 3.4.5, 6.5.5).
 _FIELDS = {
     "PID": {
         5: _NAMES,
@@ -26,7 +26,7 @@ _SEGMENT = re.compile(rf"^(?P<segment>{'|'.join(_FIELDS)})\|(?P<fields>[^\r\n]{{
 
 
 def health_leaves(text: str) -> list[Leaf]:
-    """Return the fields of people in a message with the usual separators; none if the text is something else."""
+    """Return the fields of people in a message with the usual separators; none if it is something else."""
     if not text.startswith(_HEADER):
         return []
     leaves = []

@@ -13,12 +13,13 @@ from kdissect.personal.text_fields import percent_span, text_leaves
 
 _SHORTEST = 8
 _MAY_HAVE_FIELDS = re.compile(
-    r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|(?i:\bvalues\b|\bset\b)|[,;\t][^\n]*\n|BEGIN:V|\}\s*\Z"
+    r"[^\W\d_]=[^=\s]|[^\W\d_][\"']?: |</|<[^<>@\s]{1,64}@|\|[^|]|(?i:\bvalues\b|\bset\b)|[,;\t][^\n]*\n"
+    r"|BEGIN:V|\}\s*\Z"
 )
 
 
 def find_with_inner(leaves: Sequence[Leaf]) -> list[Found]:
-    """Return the personal data in a value's leaves, and in the fields inside of its texts, at most `MAX_HITS`."""
+    """Return the personal data in leaves, and in the fields inside of their texts, at most `MAX_HITS`."""
     found = find(leaves)
     whole = {id(one.leaf) for one in found if one.hit.start == 0 and one.hit.end == len(one.leaf.text)}
     for leaf in leaves:

@@ -9,7 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from kdissect.personal.hits import Confidence, Hit, Kind
 
 _EMAIL = re.compile(
-    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
+    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]"
+    r"|\.\w)"
 )
 # Names of files such as icon@2x.png and of units of systemd, and users of remote repositories.
 _NO_DOMAINS = frozenset((

@@ -8,8 +8,8 @@ from kdissect.personal.national_ids import names_an_id
 from kdissect.personal.telling_names import of_name, words_of
 
 _KINDS = frozenset((
-    "type", "kind", "system", "scheme", "channel", "medium", "category", "tipo", "typ", "art", "rodzaj", "soort", "tur",
-    "code", "label", "use",
+    "type", "kind", "system", "scheme", "channel", "medium", "category", "tipo", "typ", "art", "rodzaj",
+    "soort", "tur", "code", "label", "use",
 ))  # fmt: skip
 _VALUES = frozenset((
     "value", "number", "no", "nr", "num", "numero", "nummer", "numer", "valor", "wert", "valeur", "waarde",
@@ -22,13 +22,13 @@ _TELLING = frozenset({"phone", "email", "iban", "card", "national", "birth", "ip
 
 @lru_cache(4096)
 def kind_stem(key: str) -> str | None:
-    """Return what a field says the kind of: `document` for `documentType`, empty for `type`; None if it says none."""
+    """Return whose kind a field says: `document` for `documentType`, empty for `type`; None for others."""
     return _stem(key, _KINDS)
 
 
 @lru_cache(4096)
-def value_stem(key: str) -> str | None:
-    """Return what a field is the value of: `document` for `documentNumber` and `document`, empty for `value`."""
+def value_stem(key: str) -> str:
+    """Return whose value a field is: `document` for `documentNumber` and `document`, empty for `value`."""
     stem = _stem(key, _VALUES)
     return words_of(key) if stem is None else stem
 

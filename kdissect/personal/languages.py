@@ -38,7 +38,8 @@ BY_LANGUAGE = {
         "ip": "ip адрес",
         "password": "парола",
         "name": (
-            "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена, лично име, бащино име, име "
+            "собствено име, фамилия, фамилно име, презиме, пълно име, трите имена, лично име, бащино име, "
+            "име "
             "и фамилия, имена, титуляр, име на клиент, familno ime, sobstveno ime, ime i familia"
         ),
         "any_name": "име, ime, familia, imena",
@@ -119,7 +120,8 @@ BY_LANGUAGE = {
         "any_name": "ime, naziv",
         "person": "korisnik, kupac, klijent, pacijent, primatelj, putnik, osiguranik",
         "birth": (
-            "datum rodenja, datum rođenja, datum rodjenja, rodenje, rođenje, dat rodenja, dat rod, datum rod, "
+            "datum rodenja, datum rođenja, datum rodjenja, rodenje, rođenje, dat rodenja, dat rod, "
+            "datum rod, "
             "rodjen, roden, rodena, rodjenja, dan rodenja"
         ),
         "address": (
@@ -179,12 +181,14 @@ BY_LANGUAGE = {
     },
     "English": {
         "email": (
-            "email adr, email id, mail id, mail address, e mail address, email addr, contact mail, user mail, "
+            "email adr, email id, mail id, mail address, e mail address, email addr, contact mail, "
+            "user mail, "
             "recipient mail"
         ),
         "phone": (
             "phone no, mobile no, mobile number, contact number, contact no, contact phone, mob no, reach me "
-            "on, reach me at, call me on, mob nb, phne nb, cellphone, landline, home phone, work phone, phone "
+            "on, reach me at, call me on, mob nb, phne nb, cellphone, landline, home phone, work phone, "
+            "phone "
             "nbr, phone num, phn, phn no, ph no, tel number, tel num, telephone number, telephone no, cell "
             "number, cell no, cell num, mobile num, mobile nr, day phone, daytime phone, evening phone, "
             "primary phone, secondary phone, emergency phone, contact tel, sms number, whatsapp number, text "
@@ -192,7 +196,8 @@ BY_LANGUAGE = {
             "from, called from, callback, call back number, callback number, phone home, phone work"
         ),
         "iban": (
-            "acct iban, account iban, creditor iban, debtor iban, bank acct, beneficiary account, beneficiary "
+            "acct iban, account iban, creditor iban, debtor iban, bank acct, beneficiary account, "
+            "beneficiary "
             "iban, payee iban, payer iban, account no iban"
         ),
         "card": (
@@ -213,12 +218,14 @@ BY_LANGUAGE = {
             "forename, first nm, last nm, full nm, cust nm, customer nm, beneficiary name, payee name, payer "
             "name, debtor name, creditor name, passenger name, traveller name, user full name, father name, "
             "mother name, mothers maiden name, fathers name, preferred name, forenames, given names, family "
-            "names, last names, first names, christian name, patient full name, full legal name, member name, "
+            "names, last names, first names, christian name, patient full name, full legal name, "
+            "member name, "
             "student name, guest name, policyholder name, insured name, claimant name, applicant name, payer "
             "full name, client full name, user real name, emergency contact name, next of kin, next of kin "
             "name, spouse name, guardian name, name first, name last, name full, lastname firstname, surname "
             "and name, f name, l name, name of patient, name of customer, person full name, passenger full "
-            "name, attendee name, participant name, name of account holder, name of cardholder, customer full "
+            "name, attendee name, participant name, name of account holder, name of cardholder, "
+            "customer full "
             "name"
         ),
         "any_name": "nm, holder",
@@ -231,10 +238,12 @@ BY_LANGUAGE = {
             "birthdt, date of b, doby, birth date time, born date, birthdate date, b day, birthdate"
         ),
         "address": (
-            "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, mailing address, "
+            "addr1, addr2, address2, addr line, adr line, strt nm, street name, street line, "
+            "mailing address, "
             "residential address, permanent address, current address, residence, street addr, street 1, "
             "street1, street 2, street2, street line 1, address line 1, address line 2, addr ln, addr ln 1, "
-            "addr ln 2, adr, adr1, adr ln, residential addr, home addr, mail addr, mailing addr, postal addr, "
+            "addr ln 2, adr, adr1, adr ln, residential addr, home addr, mail addr, mailing addr, "
+            "postal addr, "
             "delivery addr, shipping addr, ship addr, bill addr, billing addr, ship address, bill address, "
             "ship to address, bill to address, full address, complete address, registered address, "
             "correspondence address, legal address, work address, street and number, street no, street name "
@@ -242,7 +251,8 @@ BY_LANGUAGE = {
             "thoroughfare, address lines, house street, lives at, living at, resides at"
         ),
         "national": (
-            "personal identity code, national id number, nin, government id, identity no, citizen number, tax "
+            "personal identity code, national id number, nin, government id, identity no, citizen number, "
+            "tax "
             "identification number, personal id code, ssn, national insurance nr, national id code, national "
             "identification no, citizen id number, citizen service number, resident id, personal number, "
             "personal identity number, personal identification number, individual tax number, social number, "
@@ -265,9 +275,12 @@ BY_LANGUAGE = {
         ),
         "any_name": "nimi",
         "person": "klient, kasutaja, ostja, patsient, saaja, reisija",
-        "birth": "sunniaeg, sunnikuupaev, sunnipaev, synniaeg, synnikuupaev, sunni aeg, sunnikp, synnikp, sundinud",
+        "birth": (
+            "sunniaeg, sunnikuupaev, sunnipaev, synniaeg, synnikuupaev, sunni aeg, sunnikp, synnikp, sundinud"
+        ),
         "address": (
-            "aadress, tanav, elukoht, postiaadress, koduaadress, elukoha aadress, tanava nimi, tanav ja maja, "
+            "aadress, tanav, elukoht, postiaadress, koduaadress, elukoha aadress, tanava nimi, "
+            "tanav ja maja, "
             "tarneaadress, arveaadress, kontaktaadress, aadressirida, alaline elukoht"
         ),
         "national": "isikukood",
@@ -309,7 +322,8 @@ BY_LANGUAGE = {
         "ip": "adresse ip",
         "password": "mdp, mot passe, motpasse",
         "name": (
-            "nom client, nom du client, nom usuel, nom d usage, nom de naissance, nom et prenom, prenoms, nom "
+            "nom client, nom du client, nom usuel, nom d usage, nom de naissance, nom et prenom, prenoms, "
+            "nom "
             "prenom, prenom nom, nom patient, nom du patient, nom du titulaire, titulaire du compte, "
             "titulaire de la carte, nom beneficiaire, nom marital, nom epouse, nom assure"
         ),
@@ -344,7 +358,9 @@ BY_LANGUAGE = {
             "vollstandiger name, versicherter name, mieter name"
         ),
         "any_name": "name",
-        "person": "nutzer, versicherter, versicherungsnehmer, kaufer, kaeufer, besteller, mieter, anspruchsteller",
+        "person": (
+            "nutzer, versicherter, versicherungsnehmer, kaufer, kaeufer, besteller, mieter, anspruchsteller"
+        ),
         "birth": (
             "geb datum, geburts datum, geb dat, geboren am, geb am, geb, geburtsdat, gebdatum, gebdat, "
             "geburtsdatum"
@@ -375,7 +391,8 @@ BY_LANGUAGE = {
         "any_name": "όνομα, onoma",
         "person": "πελάτης, χρήστης, ασθενής, παραλήπτης, επιβάτης",
         "birth": (
-            "ημερομηνία γέννησης, imerominia gennisis, hmerominia gennhsis, ημ γέννησης, ημερ γέννησης, ημνία "
+            "ημερομηνία γέννησης, imerominia gennisis, hmerominia gennhsis, ημ γέννησης, ημερ γέννησης, "
+            "ημνία "
             "γέννησης, γεννήθηκε, γέννηση, hm gennhshs, im gennisis"
         ),
         "address": (
@@ -396,7 +413,9 @@ BY_LANGUAGE = {
         "address": "כתובת, רחוב, כתובת מגורים, כתובת למשלוח, ktovet, rehov",
     },
     "Hungarian": {
-        "email": "email cim, e mail cim, emailcim, levelezesi email, email, mail, drotposta, elektronikus levelcim",
+        "email": (
+            "email cim, e mail cim, emailcim, levelezesi email, email, mail, drotposta, elektronikus levelcim"
+        ),
         "phone": (
             "telefonszam, mobilszam, mobiltelefonszam, telefonszama, telefon, mobil, mobiltelefon, tel szam, "
             "telszam, mobil szam, vezetekes telefon"
@@ -568,7 +587,8 @@ BY_LANGUAGE = {
             "datums, dzimsanas dati"
         ),
         "address": (
-            "adrese, iela, dzivesvieta, pasta adrese, dzivesvietas adrese, deklareta adrese, faktiska adrese, "
+            "adrese, iela, dzivesvieta, pasta adrese, dzivesvietas adrese, deklareta adrese, "
+            "faktiska adrese, "
             "piegades adrese, majas adrese, norekinu adrese, klienta adrese, adrese rinda"
         ),
         "national": "personas kods",
@@ -579,7 +599,8 @@ BY_LANGUAGE = {
             "elp, pastas"
         ),
         "phone": (
-            "telefonas, telefono numeris, mobilusis, mobilusis telefonas, tel nr, tel, mob, mob tel, mobilaus "
+            "telefonas, telefono numeris, mobilusis, mobilusis telefonas, tel nr, tel, mob, mob tel, "
+            "mobilaus "
             "telefono numeris, mobilus, telefono nr, kontaktinis telefonas, mobilusis nr, mobtel, telefonas "
             "mobilus"
         ),
@@ -589,14 +610,18 @@ BY_LANGUAGE = {
         "password": "slaptazodis",
         "name": (
             "pavarde, vardas pavarde, vardas ir pavarde, pilnas vardas, pavarde vardas, kliento vardas, "
-            "kliento pavarde, paciento vardas, saskaitos savininkas, korteles savininkas, mergautine pavarde, "
+            "kliento pavarde, paciento vardas, saskaitos savininkas, korteles savininkas, "
+            "mergautine pavarde, "
             "pilnas vardas ir pavarde"
         ),
         "any_name": "vardas",
         "person": "klientas, naudotojas, pirkejas, pacientas, gavejas, keleivis",
-        "birth": "gimimo data, gimimo diena, gim data, gimdata, gimes, gimusi, gimimo, gimimo metai data, g data",
+        "birth": (
+            "gimimo data, gimimo diena, gim data, gimdata, gimes, gimusi, gimimo, gimimo metai data, g data"
+        ),
         "address": (
-            "adresas, gatve, gyvenamoji vieta, namu adresas, gyvenamosios vietos adresas, pristatymo adresas, "
+            "adresas, gatve, gyvenamoji vieta, namu adresas, gyvenamosios vietos adresas, "
+            "pristatymo adresas, "
             "saskaitos adresas, registracijos adresas, gatve ir namas, deklaruota gyvenamoji vieta, kliento "
             "adresas, gyv vieta"
         ),
@@ -648,7 +673,8 @@ BY_LANGUAGE = {
         ),
         "address": (
             "morada, endereco, rua, logradouro, endereco de entrega, endereco entrega, morada de entrega, "
-            "morada de faturacao, endereco cobranca, endereco residencial, endereco completo, linha endereco, "
+            "morada de faturacao, endereco cobranca, endereco residencial, endereco completo, "
+            "linha endereco, "
             "domicilio"
         ),
         "national": "documento de identidade, numero de identidade, bilhete identidade",
@@ -668,7 +694,9 @@ BY_LANGUAGE = {
             "nume titular, titularul contului, nume de familie, nume beneficiar"
         ),
         "any_name": "nume, titular",
-        "person": "client, destinatar, cumparator, pacient, abonat, asigurat, beneficiar, utilizator, pasager",
+        "person": (
+            "client, destinatar, cumparator, pacient, abonat, asigurat, beneficiar, utilizator, pasager"
+        ),
         "birth": "data nasterii, data nastere, nascut la, nascut, nascuta, data nast, dat nasterii",
         "address": (
             "adresa, domiciliu, adresa de livrare, resedinta, strada, adresa domiciliu, adresa de domiciliu, "
@@ -684,7 +712,8 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "телефон, номер телефона, мобильный, мобильный телефон, контактный телефон, тел, моб, моб тел, "
-            "мобильный номер, номер мобильного, контактный номер, сотовый, сотовый телефон, домашний телефон, "
+            "мобильный номер, номер мобильного, контактный номер, сотовый, сотовый телефон, "
+            "домашний телефон, "
             "рабочий телефон, telefon, nomer telefona, mobilnyy"
         ),
         "iban": "номер счета, банковский счет, расчетный счет, счет",
@@ -693,7 +722,8 @@ BY_LANGUAGE = {
         "password": "пароль, parol",
         "name": (
             "фамилия, отчество, фио, полное имя, familiya, otchestvo, имя и фамилия, имя фамилия, фамилия "
-            "имя, фамилия имя отчество, ф и о, имя клиента, фамилия клиента, владелец карты, девичья фамилия, "
+            "имя, фамилия имя отчество, ф и о, имя клиента, фамилия клиента, владелец карты, "
+            "девичья фамилия, "
             "получатель фио, polnoe imya, imya familiya"
         ),
         "any_name": "имя, imya, fio",
@@ -731,14 +761,17 @@ BY_LANGUAGE = {
             "narodena, datum nar, den narozeni"
         ),
         "address": (
-            "ulica a cislo, adresa bydliska, trvaly pobyt, bydlisko, ulice a cislo, ulice cp, adresa trvaleho "
+            "ulica a cislo, adresa bydliska, trvaly pobyt, bydlisko, ulice a cislo, ulice cp, "
+            "adresa trvaleho "
             "pobytu, dorucovaci adresa, dodacia adresa, dodaci adresa, fakturacni adresa, fakturacna adresa, "
             "korespondencni adresa, adresa bydliste, adresa zakaznika"
         ),
         "national": "osobni cislo, identifikacni cislo",
     },
     "Slovene": {
-        "email": "e posta, eposta, elektronska posta, e naslov, email, mail, e poštni naslov, elektronski naslov",
+        "email": (
+            "e posta, eposta, elektronska posta, e naslov, email, mail, e poštni naslov, elektronski naslov"
+        ),
         "phone": (
             "telefon, telefonska stevilka, mobilni telefon, gsm, tel, mobitel, gsm stevilka, tel stevilka, "
             "kontaktni telefon, mobilna stevilka"
@@ -755,7 +788,8 @@ BY_LANGUAGE = {
         "person": "stranka, uporabnik, kupec, pacient, prejemnik, potnik",
         "birth": "datum rojstva, rojstni datum, rojen, dat rojstva, dat roj, datum roj, rojena",
         "address": (
-            "naslov, ulica, ulica in hisna stevilka, stalno prebivalisce, bivalisce, naslov bivalisca, naslov "
+            "naslov, ulica, ulica in hisna stevilka, stalno prebivalisce, bivalisce, naslov bivalisca, "
+            "naslov "
             "dostave, ulica in stevilka, naslov stranke, zacasno prebivalisce, naslov za dostavo, stalni "
             "naslov"
         ),
@@ -767,7 +801,8 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "telefono movil, numero de telefono, celular, telefono celular, nro telefono, fono, llameme al, "
-            "llamame al, telefono, tel movil, movil, numero movil, numero celular, num telefono, num celular, "
+            "llamame al, telefono, tel movil, movil, numero movil, numero celular, num telefono, "
+            "num celular, "
             "tel celular, telefono fijo, telefono contacto, telefono de contacto, nro celular, numero de "
             "celular, nro movil, nro de telefono, tel contacto, cel, nro cel"
         ),
@@ -838,7 +873,8 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "telefon, telefon numarasi, telefon no, cep telefonu, gsm no, cep tel, telefonum, telefon "
-            "numaram, cep no, cep numarasi, tel, tel no, irtibat telefonu, iletisim numarasi, ev telefonu, is "
+            "numaram, cep no, cep numarasi, tel, tel no, irtibat telefonu, iletisim numarasi, ev telefonu, "
+            "is "
             "telefonu, gsm, gsm numarasi, mobil"
         ),
         "iban": "hesap no, hesap numarasi, banka hesabi",
@@ -849,7 +885,8 @@ BY_LANGUAGE = {
         "password": "sifre, şifre, parola",
         "name": (
             "soyad, soyadi, soyisim, adi soyadi, ad soyad, isim soyisim, tam ad, musteri adi, ad soyadi, "
-            "adsoyad, isim soyad, musteri ad soyad, musteri soyadi, kart sahibi, hesap sahibi, baba adi, anne "
+            "adsoyad, isim soyad, musteri ad soyad, musteri soyadi, kart sahibi, hesap sahibi, baba adi, "
+            "anne "
             "adi, kizlik soyadi, hasta adi, alici adi, ilk ad, ikinci ad, ilk isim, adim soyadim"
         ),
         "any_name": "adi, isim, ad",

@@ -26,12 +26,14 @@ _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABEL = re.compile(
-    r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code|label|id)"
+    r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code"
+    r"|label|id)"
     r"|field|attribute|property|question|title|prompt",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content|answer|response|reply|text)"
+    r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content"
+    r"|answer|response|reply|text)"
     r"|(?:old|new)_?(?:value)?",
     re.IGNORECASE,
 )

@@ -34,12 +34,23 @@ IDS = (
         "DE Steuer-ID",
         "de.idnr",
         "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
-        "steuer identifikationsnummer, steuer nr, id nr, identifikationsnummer, steuerliche id, steuer identnr, "
+        "steuer identifikationsnummer, steuer nr, id nr, identifikationsnummer, steuerliche id, "
+        "steuer identnr, "
         "steuerliche identifikationsnummer, steuernr, tin",
         r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
     ),
-    NationalId("ES DNI", "es.dni", "dni, nif, documento, documento identidad, doc identidad, identidad, numero documento", r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]"),
-    NationalId("ES NIE", "es.nie", "nie, dni, nif, documento, documento identidad, doc identidad, identidad, numero documento", r"[XYZ][- ]?\d{1}\.?\d{3}\.?\d{3}[- ]?[A-Z]"),
+    NationalId(
+        "ES DNI",
+        "es.dni",
+        "dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
+    ),
+    NationalId(
+        "ES NIE",
+        "es.nie",
+        "nie, dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        r"[XYZ][- ]?\d{1}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
+    ),
     NationalId(
         "IT codice fiscale",
         "it.codicefiscale",
@@ -50,13 +61,17 @@ IDS = (
     NationalId(
         "FR NIR",
         "fr.nir",
-        "nir, securite sociale, secu, insee, nss, numero de securite sociale, num secu, no secu, n secu, numero securite sociale, numero secu",
+        "nir, securite sociale, secu, insee, nss, numero de securite sociale, num secu, no secu, n secu, "
+        "numero securite sociale, numero secu",
         r"[12] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
         r"[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
     ),
     NationalId("PL PESEL", "pl.pesel", "pesel", r"\d{11}"),
     NationalId(
-        "NL BSN", "nl.bsn", "bsn, bsn nummer, bsnnummer, bsnnr, burgerservicenummer, burger service nummer, sofinummer, sofi", r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
+        "NL BSN",
+        "nl.bsn",
+        "bsn, bsn nummer, bsnnummer, bsnnr, burgerservicenummer, burger service nummer, sofinummer, sofi",
+        r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
     ),
     NationalId(
         "SE personnummer",
@@ -81,7 +96,12 @@ IDS = (
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
     ),
-    NationalId("US SSN", "us.ssn", "ssn, social security, taxpayer, tin", r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}"),
+    NationalId(
+        "US SSN",
+        "us.ssn",
+        "ssn, social security, taxpayer, tin",
+        r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}",
+    ),
     NationalId(
         "GB NINO",
         "",
@@ -92,31 +112,67 @@ IDS = (
     NationalId(
         "BE national number",
         "be.nn",
-        "rijksregisternummer, rijksregister, rijksregisternr, registre national, numero de registre national, niss, insz, "
+        "rijksregisternummer, rijksregister, rijksregisternr, registre national, "
+        "numero de registre national, niss, insz, "
         "numero national, national register number, nationaal nummer, rrn, nrn",
         r"\d{2}\.?\d{2}\.?\d{2}-?\d{3}\.?\d{2}",
         r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}",
     ),
-    NationalId("NO fødselsnummer", "no.fodselsnummer", "fodselsnummer, foedselsnummer, fodselsnr, fodsels nummer, foedselsnr, fnr, personnummer, personnr", r"\d{6} ?\d{5}"),
-    NationalId("DK CPR", "dk.cpr", "cpr, cpr nummer, cprnr, cprnummer, cpr nr, cpr number, personnummer", r"\d{6}-?\d{4}"),
     NationalId(
-        "CH AHV", "ch.ssn", "ahv, avs, ahv nummer, ahvnummer, ahvnr, ahv nr, ahvn13, avs nummer, no avs, numero avs, sozialversicherungsnummer, "
+        "NO fødselsnummer",
+        "no.fodselsnummer",
+        "fodselsnummer, foedselsnummer, fodselsnr, fodsels nummer, foedselsnr, fnr, personnummer, personnr",
+        r"\d{6} ?\d{5}",
+    ),
+    NationalId(
+        "DK CPR",
+        "dk.cpr",
+        "cpr, cpr nummer, cprnr, cprnummer, cpr nr, cpr number, personnummer",
+        r"\d{6}-?\d{4}",
+    ),
+    NationalId(
+        "CH AHV",
+        "ch.ssn",
+        "ahv, avs, ahv nummer, ahvnummer, ahvnr, ahv nr, ahvn13, avs nummer, no avs, numero avs, "
+        "sozialversicherungsnummer, "
         "sv nummer", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
         r"756\.\d{4}\.\d{4}\.\d{2}",
     ),
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, versicherungsnr, sv nummer, svnummer, "
+        "sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, versicherungsnr, sv nummer, "
+        "svnummer, "
         "svnr, sv nr, vsnr, vnr",
         r"\d{4} ?\d{6}",
     ),
-    NationalId("PT NIF", "pt.nif", "nif, contribuinte, numero contribuinte, numero fiscal, numero de identificacao fiscal, no contribuinte", r"\d{9}"),
-    NationalId("CZ rodné číslo", "cz.rc", "rodne cislo, rodnecislo, birth number, rc, rodc", r"\d{6}/?\d{3,4}"),
+    NationalId(
+        "PT NIF",
+        "pt.nif",
+        "nif, contribuinte, numero contribuinte, numero fiscal, numero de identificacao fiscal, "
+        "no contribuinte",
+        r"\d{9}",
+    ),
+    NationalId(
+        "CZ rodné číslo",
+        "cz.rc",
+        "rodne cislo, rodnecislo, birth number, rc, rodc",
+        r"\d{6}/?\d{3,4}",
+    ),
     NationalId("RO CNP", "ro.cnp", "cnp, cod numeric personal, cod numeric", r"[1-9]\d{12}"),
     NationalId("BG EGN", "bg.egn", "egn, егн", r"\d{10}"),
-    NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, t c kimlik, tckimlik, tc kimlik no, tckn, kimlik, tc no, tcno, tc", r"[1-9]\d{10}"),
-    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar, adhaar, adhar, aadhaar no, uidai, uid number, uid no", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    NationalId(
+        "TR kimlik",
+        "tr.tckimlik",
+        "tc kimlik, t c kimlik, tckimlik, tc kimlik no, tckn, kimlik, tc no, tcno, tc",
+        r"[1-9]\d{10}",
+    ),
+    NationalId(
+        "IN Aadhaar",
+        "in_.aadhaar",
+        "aadhaar, aadhar, adhaar, adhar, aadhaar no, uidai, uid number, uid no",
+        r"[2-9]\d{3} ?\d{4} ?\d{4}",
+    ),
     # The check digit of the RFC is often wrong in use, so that stdnum does not ask for it.
     NationalId("MX RFC", "mx.rfc", "rfc", r"[A-ZÑ]{4}\d{6}[A-Z\d]{3}"),
     NationalId(
@@ -129,7 +185,8 @@ IDS = (
     NationalId(
         "KR RRN",
         "kr.rrn",
-        "rrn, resident registration, resident number, jumin, jumin no, juminno, jumin beonho, juminbeonho, jumin deungnok beonho, 주민등록번호, 주민번호",
+        "rrn, resident registration, resident number, jumin, jumin no, juminno, jumin beonho, juminbeonho, "
+        "jumin deungnok beonho, 주민등록번호, 주민번호",
         r"\d{6}-?\d{7}",
     ),
     NationalId(
@@ -155,7 +212,8 @@ IDS = (
     NationalId(
         "JP My Number",
         "jp.in_",
-        "my number, mynumber, individual number, kojin bango, kojinbango, kojin bangou, mai nanba, 個人番号, マイナンバー",
+        "my number, mynumber, individual number, kojin bango, kojinbango, kojin bangou, mai nanba, 個人番号, "
+        "マイナンバー",
         r"\d{4}[ -]?\d{4}[ -]?\d{4}",
     ),
     NationalId(
@@ -170,7 +228,8 @@ IDS = (
     NationalId(
         "CA SIN",
         "ca.sin",
-        "social insurance, social insurance number, social insurance no, sin number, sin no, nas, numero assurance sociale, "
+        "social insurance, social insurance number, social insurance no, sin number, sin no, nas, "
+        "numero assurance sociale, "
         "numero d assurance sociale",
         r"\d{3}[ -]?\d{3}[ -]?\d{3}",
     ),
@@ -184,14 +243,41 @@ IDS = (
     NationalId("AR DNI", "", "dni, documento nacional, nro documento", r"\d{2}\.?\d{3}\.?\d{3}"),
     NationalId("CO NIT", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
     NationalId(
-        "CO cédula", "", "cedula, cedula ciudadania, cedula de ciudadania, nro cedula, numero cedula, num cedula, cc cedula",
+        "CO cédula",
+        "",
+        "cedula, cedula ciudadania, cedula de ciudadania, nro cedula, numero cedula, num cedula, cc cedula",
         r"\d{1,3}(?:\.\d{3}){2,3}|\d{6,8}|1\d{9}",
     ),
-    NationalId("EC cédula", "ec.ci", "cedula, cedula identidad, cedula de identidad, nro cedula, numero cedula, num cedula, ci", r"\d{9}-?\d"),
-    NationalId("IL id number", "il.idnr", "teudat zehut, israeli id, mispar zehut, zehut, tz, t z, תעודת זהות, מספר זהות, תז", r"\d{9}"),
-    NationalId("TH id number", "th.pin", "thai id, บัตรประชาชน, เลขบัตรประชาชน, เลขประจำตัวประชาชน, citizen id, pid", r"\d-?\d{4}-?\d{5}-?\d{2}-?\d"),
-    NationalId("MY NRIC", "my.nric", "nric, mykad, no kad pengenalan, kad pengenalan, ic no, no ic, ic number, ic", r"\d{6}-?\d{2}-?\d{4}"),
-    NationalId("ID NIK", "id.nik", "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp", r"\d{16}"),
+    NationalId(
+        "EC cédula",
+        "ec.ci",
+        "cedula, cedula identidad, cedula de identidad, nro cedula, numero cedula, num cedula, ci",
+        r"\d{9}-?\d",
+    ),
+    NationalId(
+        "IL id number",
+        "il.idnr",
+        "teudat zehut, israeli id, mispar zehut, zehut, tz, t z, תעודת זהות, מספר זהות, תז",
+        r"\d{9}",
+    ),
+    NationalId(
+        "TH id number",
+        "th.pin",
+        "thai id, บัตรประชาชน, เลขบัตรประชาชน, เลขประจำตัวประชาชน, citizen id, pid",
+        r"\d-?\d{4}-?\d{5}-?\d{2}-?\d",
+    ),
+    NationalId(
+        "MY NRIC",
+        "my.nric",
+        "nric, mykad, no kad pengenalan, kad pengenalan, ic no, no ic, ic number, ic",
+        r"\d{6}-?\d{2}-?\d{4}",
+    ),
+    NationalId(
+        "ID NIK",
+        "id.nik",
+        "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp",
+        r"\d{16}",
+    ),
     NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip

@@ -37,7 +37,9 @@ _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-
 _PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _STREET = re.compile(
-    r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
+    r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?"
+    r"|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade"
+    r"|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
     r"|stigen|katu|tie|iela|gatve|utca)"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
@@ -56,9 +58,11 @@ _CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Ha
 
 
 class Beside(NamedTuple):
-    """What is next to a field: `telling` fields of a person, itself included, a field whose value shows a person
-    (`is_evident`), and the number of a house or a postal code. `of_person`: the struct around it has the name of a
-    person.
+    """What is next to a field.
+
+    `telling` fields are of a person, itself included. `is_evident`: the value of one shows a person.
+    `of_person`: the struct around it has the name of a person. `has_number`: there is the number of a house
+    or a postal code.
     """
 
     telling: int

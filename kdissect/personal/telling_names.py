@@ -37,7 +37,8 @@ _PHRASES = {
         "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
         "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
-        "calling station id, called station id, called number, calling number, caller number, callee number, called party, calling party, dialled number, "
+        "calling station id, called station id, called number, calling number, caller number, callee number, "
+        "called party, calling party, dialled number, "
         "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
@@ -47,7 +48,8 @@ _PHRASES = {
         "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
     ),
     "card": (
-        "card, cc, track 1, track 2, track data, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
+        "card, cc, track 1, track 2, track data, cardnumber, cardno, pan, creditcard, cc number, ccn, "
+        "ccnumber, kreditkarte, "
         "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
         "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
@@ -60,18 +62,21 @@ _PHRASES = {
         "dlugosc geograficzna, pituusaste, langdgrad"
     ),
     "geo": (
-        "geo, gps, loc, geoloc, geo point, geopoint, latlong, lat long, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
+        "geo, gps, loc, geoloc, geo point, geopoint, latlong, lat long, location, coordinates, coords, "
+        "coordinate, position, latlng, latlon, lat lng, lat lon, "
         "koordinaten, coordenadas, coordonnees, posizione, standort, ubicacion, geolocation, wspolrzedne, "
         "koordinater, coordinaten"
     ),
     "ip": (
         "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
         "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip, ip client, ip cliente, ip "
-        "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, ip klijenta"
+        "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, "
+        "ip klijenta"
     ),
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
-        "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, plugin, plugins, "
+        "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
+        "plugin, plugins, "
         "chrome, chromium, firefox, electron, webview, image tag, jar, artifact"
     ),
     "password": (
@@ -80,7 +85,8 @@ _PHRASES = {
         "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
         "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
         "parola, psk, api secret, apisecret, app secret, shared secret, api token, apitoken, bot token, "
-        "signing secret, webhook secret, jwt secret, consumer secret, encryption key, signing key, master key, "
+        "signing secret, webhook secret, jwt secret, consumer secret, encryption key, signing key, "
+        "master key, "
         "storage key, security token, secret token, oauth token, bearer token, adgangskode, kodeord, passord"
     ),
     # Names that things have, too: the value must look random.
@@ -104,37 +110,47 @@ _PHRASES = {
     ),
     "short_name": "fname, lname, mname",
     "part_of_name": "first, last, given, family",
-    "any_name": "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
+    "any_name": (
+        "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
+    ),
     "person": (
-        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, participant, visitor, "
+        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, "
+        "participant, visitor, "
         "rider, arzt, medecin, medico, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
         "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
         "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, "
-        "patiente, passager, pasajero, paciente, paciente, passageiro, ospite, gast, fahrgast, reisender, mieter, "
+        "patiente, passager, pasajero, paciente, paciente, passageiro, ospite, gast, fahrgast, reisender, "
+        "mieter, "
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
-    # Streets, and common words of other languages: next to a postal code, or if the value has a word of streets.
+    # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
     "maybe_address": "via, gate, gade, vei, veg",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
     "parcel": (
         "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
         "lieferadresse, rechnungsadresse, adresse de livraison, adresse de facturation, direccion de envio, "
-        "direccion envio, indirizzo di spedizione, adres dostawy, bezorgadres, leveransadress, leveringsadresse"
+        "direccion envio, indirizzo di spedizione, adres dostawy, bezorgadres, leveransadress, "
+        "leveringsadresse"
     ),
     # As above, if there is a postal code: a way of shipping has a name, too.
-    "maybe_parcel": "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega",
+    "maybe_parcel": (
+        "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega"
+    ),
     # Of a street without its number.
     "bare_number": "number, numero, num, numar",
     "house_number": (
         "house number, housenumber, house no, house nr, building number, street number, hausnummer, hausnr, "
         "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
-        "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, hisna stevilka, "
+        "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, "
+        "hisna stevilka, "
         "nr bloc, kapi no, bina no, дом, будинок"
     ),
     "postal_code": (
-        "zip, zip code, zipcode, postal code, postalcode, postcode, post code, plz, postleitzahl, code postal, codigo postal, "
-        "cp, cap, cep, kod pocztowy, postnummer, postnr, postinumero, psc, iranyitoszam, postcode, posta kodu, pin code, "
+        "zip, zip code, zipcode, postal code, postalcode, postcode, post code, plz, postleitzahl, "
+        "code postal, codigo postal, "
+        "cp, cap, cep, kod pocztowy, postnummer, postnr, postinumero, psc, iranyitoszam, postcode, "
+        "posta kodu, pin code, "
         "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
@@ -159,39 +175,45 @@ _PHRASES = {
         "physical, virtual, heap, stack, register, kernel, dns, gateway, multicast, broadcast, view"
     ),
     "national": (
-        "national id, nationalid, national number, personal id number, tax id, taxid, tax number, tax no, social security, "
+        "national id, nationalid, national number, personal id number, tax id, taxid, tax number, tax no, "
+        "social security, "
         "social security number, identity number, identity card, id number, idnumber, id card, personal "
         "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
         "identification number, national id no, identity document, identity document number, id no, "
-        "personal id number, personal identification, personal identity, personal code, taxpayer id, taxpayer number, government id, "
+        "personal id number, personal identification, personal identity, personal code, taxpayer id, "
+        "taxpayer number, government id, "
         "person id number, national register, civil id, id card number"
     ),
 }
 # What is no login by its name: tokens of a page, of a change, of a card.
 _OTHER_TOKENS = re.compile(
-    r"(?:^| )(?:continuation|page|next|prev|previous|sync|cancel|cancellation|fencing|csrf|xsrf|idempotency|resume|cursor|"
-    r"start|end|payment|card|push|device|fcm|apns|registration|delegation|request|response|tracking|trace|lexer|"
+    r"(?:^| )(?:continuation|page|next|prev|previous|sync|cancel|cancellation|fencing|csrf|xsrf|idempotency"
+    r"|resume|cursor|"
+    r"start|end|payment|card|push|device|fcm|apns|registration|delegation|request|response|tracking|trace"
+    r"|lexer|"
     r"parser|stop|pad|eos|bos|unk|mask|prompt|completion|input|output) token$"
 )
 # What a name of, such as `carrier_name`, is of no person.
 _THINGS = (
-    "carrier product company store shop merchant bank brand item vendor supplier service city town country region state "
-    "file host school hotel event campaign project plan category department role group team class type model device app "
-    "application package module function method table column topic cluster field job task queue bucket index domain "
-    "organization organisation org branch warehouse venue restaurant airline station airport course document form rule "
-    "schema database db server node pod container namespace image pipeline stage step action metric sensor channel "
-    "playlist album song movie game currency status tag label template theme font color colour section article page "
-    "firma unternehmen produkt artikel marke laden filiale lieferant stadt ort land hotel "
-    "produit entreprise societe magasin boutique marque banque ville pays fournisseur "
-    "producto empresa tienda marca banco ciudad pais proveedor sucursal "
-    "prodotto azienda negozio banca citta paese fornitore produto loja cidade fornecedor "
-    "sklep miasto kraj bank dostawca produs magazin oras urun magaza sehir ulke butikk foretag bedrijf winkel "
-    "stad vare butik by virksomhed tuote yritys kauppa kaupunki"
+    "carrier product company store shop merchant bank brand item vendor supplier service city town "
+    "country region state file host school hotel event campaign project plan category department role "
+    "group team class type model device app application package module function method table column "
+    "topic cluster field job task queue bucket index domain organization organisation org branch "
+    "warehouse venue restaurant airline station airport course document form rule schema database db "
+    "server node pod container namespace image pipeline stage step action metric sensor channel "
+    "playlist album song movie game currency status tag label template theme font color colour section "
+    "article page firma unternehmen produkt artikel marke laden filiale lieferant stadt ort land "
+    "produit entreprise societe magasin boutique marque banque ville pays fournisseur producto empresa "
+    "tienda marca banco ciudad pais proveedor sucursal prodotto azienda negozio banca citta paese "
+    "fornitore produto loja cidade fornecedor sklep miasto kraj dostawca produs magazin oras urun "
+    "magaza sehir ulke butikk foretag bedrijf winkel stad vare butik by virksomhed tuote yritys kauppa "
+    "kaupunki"
 )
 # A last word of names about secrets.
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
-    "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required", "changed", "updated", "created", "rotation", "age",
+    "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required",
+    "changed", "updated", "created", "rotation", "age",
 ))  # fmt: skip
 _OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
@@ -245,7 +267,7 @@ def _all_phrases(tag: str) -> str:
 
 
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
-# The last part of a compound says what it is: `wohnadresse`, `buyerlastname`. Texts of machines have addresses, too.
+# The last part of a compound says what it is: `wohnadresse`, `buyerlastname`. Machines have addresses, too.
 _COMPOUNDS = {
     "address": "adresse|addresse|adress|address|adres|adrese|anschrift|osoite",
     "name": (
@@ -275,7 +297,8 @@ for _tag in ("part_of_name", "bare_number"):
 for _tag in ("maybe_password", "token", "house_number", "postal_code"):
     _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
 _OF_A_PERSON = re.compile(
-    rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d_]{{3,}})"
+    rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d"
+    rf"_]{{3,}})"
 )
 _PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
@@ -284,7 +307,8 @@ _PATTERNS["birth_moment"] = re.compile(
 )
 # Right before a date in a sentence.
 _PATTERNS["birth_before"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})[{_PARTICLES}]?(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne|na|op|der|ist|est|es|it|s|e|era|fue|jest|je|van|er|ar|este))"
+    rf"(?:{_PATTERNS['birth'].pattern})[{_PARTICLES}]?(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne"
+    rf"|na|op|der|ist|est|es|it|s|e|era|fue|jest|je|van|er|ar|este))"
     r"{0,2}$"
 )
 _PATTERNS["birth_after"] = re.compile(rf"^(?:{_PATTERNS['birth'].pattern})")
@@ -294,7 +318,8 @@ _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
         rf"(?<!p 50 )(?<!p 9\d )(?:{_PATTERNS[_tag].pattern})"
-        r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
+        r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination"
+        r"|\d+))*$"
     )
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""

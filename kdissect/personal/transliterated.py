@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _CYRILLIC = (
-    "а=a б=b в=v г=g д=d е=e ж=zh з=z и=i й=y к=k л=l м=m н=n о=o п=p р=r с=s т=t у=u ф=f х=kh ц=ts ч=ch ш=sh "
-    "щ=shch ъ= ы=y ь= э=e ю=yu я=ya ё=e"
+    "а=a б=b в=v г=g д=d е=e ж=zh з=z и=i й=y к=k л=l м=m н=n о=o п=p р=r с=s т=t у=u ф=f х=kh ц=ts ч=ch "
+    "ш=sh щ=shch ъ= ы=y ь= э=e ю=yu я=ya ё=e"
 )
 _GREEK = (
     "α=a β=v γ=g δ=d ε=e ζ=z η=i θ=th ι=i κ=k λ=l μ=m ν=n ξ=x ο=o π=p ρ=r σ=s ς=s τ=t υ=y φ=f χ=ch ψ=ps ω=o "
