@@ -37,3 +37,10 @@ def how_to_install(extra: str) -> str:
     It names the packages, for there is no index that knows `kdissect`.
     """
     return " ".join(["pip install", *(f"'{requirement}'" for requirement in EXTRAS[extra])])
+
+
+def missing_personal() -> str | None:
+    """Return the message that the extra `personal` is missing; None if it is there."""
+    if are_installed("phonenumbers", "stdnum"):
+        return None
+    return f"personal data needs phonenumbers and python-stdnum: {how_to_install('personal')}"

@@ -55,6 +55,10 @@ class OutputExistsError(Exception):
     """Tables in the output of a job that may not replace them."""
 
 
+class MissingPackagesError(Exception):
+    """Packages that a worker lacks and a table needs. Its text says which, and where."""
+
+
 class Job(NamedTuple):
     """A run: its inputs and its outputs. `parts` 0 means by size and cores. `topic_ids` are names known
     before.
@@ -101,7 +105,8 @@ class Summary(NamedTuple):
 
 
 def run(spark: SparkSession, job: Job) -> Summary:
-    """Run a job. Raises OutputExistsError, OSError, and Spark's exceptions if the cluster fails.
+    """Run a job. Raises OutputExistsError, MissingPackagesError, OSError, and Spark's exceptions if the
+    cluster fails.
 
     The content of a capture never makes it fail.
     """
@@ -262,7 +267,11 @@ class _Analysis:
                 marks.update(self._marks.get(one, NO_COPIES))
             rows.append((number, task, Known(names, brokers, marks)))
         function = ShareTask(self._setup, self._staging, self._job.partition_by)
-        return {result.number: result for result in by_tasks(self._spark, function, rows)}
+        found = {result.number: result for result in by_tasks(self._spark, function, rows)}
+        lacking = [result.lacking for result in found.values() if result.lacking is not None]
+        if lacking:
+            raise MissingPackagesError(lacking[0])
+        return found
 
 
 def _late_brokers(results: Iterable[Result]) -> frozenset[End]:

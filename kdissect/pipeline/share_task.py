@@ -16,6 +16,7 @@ from kdissect.causes.cause_stage import CauseStage
 from kdissect.engine.records.record_values import values_by
 from kdissect.engine.taps.copies import Copies
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
+from kdissect.model.extras import missing_personal
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.shares import WHOLE, Share, Task
@@ -27,7 +28,7 @@ from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import ForwardedEvent, Forwarder
 from kdissect.stages.one_process import Production
-from kdissect.stages.per_flow import JUDGEMENT, forwarded_batch, judgement_batch
+from kdissect.stages.per_flow import JUDGEMENT, OF_PERSONAL, forwarded_batch, judgement_batch
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import BATCH_ROWS
 from kdissect.stages.topic_id_names import WITH_NAMES
@@ -49,7 +50,8 @@ class Known(NamedTuple):
 class Result(NamedTuple):
     """Result of a task. `nameless` are its ids without a name, or None if there are too many.
 
-    `uncompiled` is the host where it ran without the native engine, or None if it had the engine.
+    `uncompiled` is the host where it ran without the native engine, or None if it had the engine. `lacking`
+    names the packages that are missing there, and the host: such a task did nothing.
     """
 
     number: int
@@ -59,6 +61,7 @@ class Result(NamedTuple):
     asked: frozenset[End]
     nameless: frozenset[Place] | None
     uncompiled: str | None
+    lacking: str | None = None
 
 
 class ShareTask:
@@ -74,6 +77,10 @@ class ShareTask:
     def __call__(self, what: tuple[int, Task, Known]) -> Result:
         self._setup.begin()
         number, task, known = what
+        if any(share.tables & OF_PERSONAL for share in task) and (missing := missing_personal()) is not None:
+            nothing: frozenset[End] = frozenset()
+            lacking = f"on {gethostname()}, {missing}"
+            return Result(number, (), {}, nothing, nothing, frozenset(), None, lacking)
         parts = parts_in(self._staging, self._partition_by)
         files: dict[int, FileRows] = {}
         names = _AskedNames(known.names)

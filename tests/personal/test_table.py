@@ -12,7 +12,8 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 import pyarrow.parquet as pq
 
 from kdissect.cli import main
-from kdissect.cli.options import personal_extra
+from kdissect.model import extras
+from kdissect.pipeline.job import MissingPackagesError
 from kdissect.serdes.schema_files import load_schemas
 from tests.pipeline.parquet import compare, of_run
 from tests.support.console import CAPTURES
@@ -55,6 +56,15 @@ def test_it_is_made_only_when_named(tmp_path: Path) -> None:
 def test_it_needs_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(personal_extra, "are_installed", lambda *_: False)
+    monkeypatch.setattr(extras, "are_installed", lambda *_: False)
     assert main(["tables", str(PERSONAL), "--tables", "personal", "-o", str(tmp_path / "out")]) == 2
     assert "phonenumbers" in capfd.readouterr().err
+
+
+def test_a_worker_needs_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver has the packages, a worker lacks them: nothing is committed."""
+    monkeypatch.setattr(extras, "are_installed", lambda *_: False)
+    with pytest.raises(MissingPackagesError, match=r"^on \S+, personal data needs phonenumbers"):
+        compare([PERSONAL], tmp_path / "out", tables={"files", "personal"})
+    assert list((tmp_path / "out").rglob("*.parquet")) == []
+    compare([PERSONAL], tmp_path / "others", tables={"files", "connections"})

@@ -131,7 +131,8 @@ def packed_environment(folder: Path) -> Path:
     venv.EnvBuilder(symlinks=True, with_pip=False).create(root)
     (packages,) = root.glob("lib/python*/site-packages")
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    for name in sorted(_needed([*project["dependencies"], *project["optional-dependencies"]["arrow"]])):
+    extras = (*project["optional-dependencies"]["arrow"], *project["optional-dependencies"]["personal"])
+    for name in sorted(_needed([*project["dependencies"], *extras])):
         _copy(name, packages)
     left_out = shutil.ignore_patterns("_native*.so", "__pycache__")
     shutil.copytree(CHECKOUT / "kdissect", packages / "kdissect", ignore=left_out)

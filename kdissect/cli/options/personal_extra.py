@@ -2,14 +2,7 @@
 
 from argparse import ArgumentParser
 
-from kdissect.model.extras import are_installed, how_to_install
-
-
-def missing_personal() -> str | None:
-    """Return the message that the extra is missing; None if it is there."""
-    if are_installed("phonenumbers", "stdnum"):
-        return None
-    return f"personal data needs phonenumbers and python-stdnum: {how_to_install('personal')}"
+from kdissect.model.extras import missing_personal
 
 
 def check_personal(parser: ArgumentParser) -> None:

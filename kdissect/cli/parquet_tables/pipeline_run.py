@@ -21,7 +21,7 @@ from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_rep
 from kdissect.model.endpoint import Ports
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
-from kdissect.pipeline.job import ALWAYS, Job, OutputExistsError, Summary, run
+from kdissect.pipeline.job import ALWAYS, Job, MissingPackagesError, OutputExistsError, Summary, run
 from kdissect.pipeline.job_progress import watched
 from kdissect.pipeline.spark_session import (
     CONNECT,
@@ -101,6 +101,9 @@ def _run(session: SparkSession, job: Job) -> int:
         summary = watched(session, lambda: run(session, job))
     except OutputExistsError:
         say(f"{job.output}: there are tables already; --overwrite replaces them")
+        return USAGE
+    except MissingPackagesError as error:
+        say(str(error))
         return USAGE
     finally:
         session.stop()

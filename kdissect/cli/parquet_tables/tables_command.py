@@ -11,11 +11,10 @@ from kdissect.cli.load_arrow import load_arrow
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
-from kdissect.cli.options.personal_extra import missing_personal
 from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.output import Output
 from kdissect.engine.tables.all_tables import TABLES, tables_page
-from kdissect.model.extras import are_installed, how_to_install
+from kdissect.model.extras import are_installed, how_to_install, missing_personal
 
 INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # Made when named. Records are as large as all other tables together, and seldom needed. Causes and stalls
