@@ -94,7 +94,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
 
 
 class _Structs:
-    """What the structs of a value have that says something about the fields in them."""
+    """Counts of the fields around each field of a value."""
 
     def __init__(self, leaves: Sequence[Leaf]) -> None:
         self._telling: Counter[int] = Counter()

@@ -58,7 +58,7 @@ _CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Ha
 
 
 class Beside(NamedTuple):
-    """What is next to a field.
+    """Evidence next to a field.
 
     `telling` fields are of a person, itself included. `is_evident`: the value of one shows a person.
     `of_person`: the struct around it has the name of a person. `has_number`: there is the number of a house
