@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kdissect.api import Dissection
 from kdissect.causes.diagnose import diagnose
@@ -15,18 +15,35 @@ from kdissect.stages.rows.cause_rows import cause_rows
 from kdissect.stages.rows.stall_rows import stall_rows
 from kdissect.stages.rows.table_rows import TableRows
 
+if TYPE_CHECKING:
+    from kdissect.serdes.schemas import Schemas
+
 _CAUSES, _STALLS = "causes", "stalls"
 _MAX_CAUSES = 1_000  # of one capture set
 
 
 class CauseStage:
-    """Collector of the events of a capture set; `close` yields its tables (`one_process.SetStage`)."""
+    """Collector of the events of a capture set; `close` yields its tables (`one_process.SetStage`).
 
-    def __init__(self, dissection: Dissection, capture_set: str, tables: frozenset[str]) -> None:
+    With `schemas`, keys and values are read, too, for the cause `poison-pill`.
+    """
+
+    def __init__(
+        self,
+        dissection: Dissection,
+        capture_set: str,
+        tables: frozenset[str],
+        schemas: Schemas | None = None,
+    ) -> None:
         self._dissection = dissection
         self._capture_set = capture_set
         self._tables = tables
-        self._gathering = Gathering(dissection.topics)
+        values = None
+        if schemas is not None and _CAUSES in tables:
+            from kdissect.engine.records.value_faults import ValueFaults  # start-up: seldom asked for
+
+            values = ValueFaults(schemas, dissection.topics)
+        self._gathering = Gathering(dissection.topics, values=values)
 
     def add_kept(self, event: Event) -> None:
         """Take the next event, and leave it unchanged."""

@@ -14,8 +14,9 @@ from kdissect.decoders.cursor import encode_uvarint
 from kdissect.personal.bounds import MAX_CONTENT, MAX_HITS, MAX_LEAVES
 from kdissect.personal.finder import Found, find
 from kdissect.personal.hits import Kind
+from kdissect.personal.inner_texts import find_with_inner
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import escaped_span, json_leaves, value_leaves
+from kdissect.personal.leaves import escaped_span, json_leaves, json_lines, value_leaves
 from kdissect.personal.text_fields import percent_span, text_leaves
 
 FILLER = "x"
@@ -77,6 +78,7 @@ def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Conten
     text, encoding = _text(data[start:])
     if text is not None:
         leaves = json_leaves(text)
+        leaves = json_lines(text) if leaves is None else leaves
         if leaves is not None:
             return _found(Content(data, Form.JSON, leaves, (), text, start, encoding))
     value = None if decode is None else decode(data)
@@ -88,7 +90,7 @@ def examine(data: bytes, name: str = "", decode: Decode | None = None) -> Conten
 
 
 def _found(content: Content) -> Content:
-    found = find(content.leaves)
+    found = find(content.leaves) if content.form is Form.TEXT else find_with_inner(content.leaves)
     is_cut = len(found) >= MAX_HITS or len(content.leaves) >= MAX_LEAVES
     return content._replace(found=found, form=Form.CUT if is_cut else content.form)
 

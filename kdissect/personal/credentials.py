@@ -11,7 +11,7 @@ from itertools import chain
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
-_BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----"
+_BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:[ \t]{0,9}(?:\r?\n|\\[rn]|%0[adAD]))"  # of a line, or its escape
 # Each with a form that nothing else has.
 _FORMS = (
@@ -29,13 +29,45 @@ _FORMS = (
     ("Shopify token", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
     ("Google client secret", re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
     ("Vault token", re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
-    ("OpenAI key", re.compile(r"(?<![\w-])sk-proj-[\w-]{40,200}(?![\w-])")),
+    (
+        "OpenAI key",
+        re.compile(r"(?<![\w-])sk-(?:(?:proj|svcacct|admin)-[\w-]{40,200}|[A-Za-z0-9]{48})(?![\w-])"),
+    ),
+    ("Anthropic key", re.compile(r"(?<![\w-])sk-ant-[\w-]{40,200}(?![\w-])")),
+    ("Slack app token", re.compile(r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{20,200}(?![\w-])")),
+    (
+        "Slack webhook",
+        re.compile(r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20,30}"),
+    ),
+    ("Google token", re.compile(r"(?<![\w.])ya29\.[\w-]{30,2000}(?![\w-])")),
+    ("Telegram token", re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{32,36}(?![\w-])")),
+    ("Square token", re.compile(r"(?<![\w-])sq0(?:atp-[\w-]{22}|csp-[\w-]{43})(?![\w-])")),
+    ("Linear key", re.compile(r"(?<!\w)lin_api_[A-Za-z0-9]{40}(?!\w)")),
+    ("Figma token", re.compile(r"(?<!\w)figd_[\w-]{40,60}(?![\w-])")),
+    ("Atlassian token", re.compile(r"(?<![\w-])ATATT3[\w=-]{100,300}(?![\w-])")),
+    ("Docker token", re.compile(r"(?<!\w)dckr_pat_[\w-]{27}(?![\w-])")),
+    ("New Relic key", re.compile(r"(?<![\w-])NRAK-[A-Z0-9]{27}(?![\w-])")),
+    ("RubyGems key", re.compile(r"(?<!\w)rubygems_[0-9a-f]{48}(?!\w)")),
+    ("Postman key", re.compile(r"(?<![\w-])PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])")),
+    ("Grafana token", re.compile(r"(?<!\w)glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}(?!\w)")),
+    (
+        "Doppler token",
+        re.compile(
+            r"(?<![\w.])dp\.(?:st|ct|pt|sa|scim|audit)\.(?:[a-z0-9-]{2,35}\.)?[A-Za-z0-9]{40,44}(?!\w)"
+        ),
+    ),
+    (
+        "Tailscale key",
+        re.compile(r"(?<![\w-])tskey-[a-z]{3,8}-[A-Za-z0-9]{8,24}-?[A-Za-z0-9]{20,50}(?![\w-])"),
+    ),
+    ("age key", re.compile(r"(?<![\w-])AGE-SECRET-KEY-1[A-Z0-9]{58}(?!\w)")),
     ("Azure key", re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}")),
     ("Databricks token", re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
     (
         "private key",
         re.compile(
-            rf"{_BEGIN}(?:[^-]|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY-----"
+            rf"{_BEGIN}(?:[^-]"
+            rf"|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----"
             # Without its end: as far as headers and base64 go (RFC 1421, section 4.4; RFC 7468, section 3).
             rf"|{_BEGIN}(?:{_BREAK}{{1,9}}|\s{{0,9}}(?=[\w+/=]{{16}}))[A-Za-z0-9+/]{{4}}"
             r"(?:[\w+/=:,%\s]|\\[rn]|-(?!----)){0,20000}"
@@ -43,19 +75,35 @@ _FORMS = (
     ),
 )
 _JWT = re.compile(r"(?<![\w-])(eyJ[\w-]{8,4000})\.([\w-]{4,16000})\.([\w-]{0,4000})(?![\w-])")
-_BEARER = re.compile(r"(?<!\w)[Bb]earer\s{1,4}([\w.~+/-]{16,8000}=*)")
-_BASIC = re.compile(r"(?<!\w)[Bb]asic\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+/])")
+_BEARER = re.compile(r"(?<!\w)(?:[Bb]earer|BEARER)\s{1,4}([\w.~+/-]{16,8000}=*)")
+# Other schemes than those of IANA are words only next to the name of the header.
+_SCHEME = re.compile(
+    r"(?i:authorization[\"']?\s?[:=]\s?[\"']?(?:token|api-?key|key)\s(?:token=)?\"?)([\w.~+/-]{16,8000}=*)"
+)
+_BASIC = re.compile(r"(?<!\w)(?:[Bb]asic|BASIC)\s{1,4}([A-Za-z0-9+/]{6,2000}={0,2})(?![\w+/])")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{12,2000}={0,2}")
 _URL = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,200}:([^\s/@\"'<>]{1,200})@[\w\[]")
 _NAMES = (
-    "(?:password|passwd|passwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
-    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token)"
+    "(?:password|passwd|passwort|kennwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
+    "access[_ -]?token|refresh[_ -]?token|api[_ -]?token|auth[_ -]?token|session[_ -]?token|"
+    "secret[_ -]?access[_ -]?key|mot de passe|contraseña|contrasena|senha|hasło|wachtwoord|lösenord|salasana|"
+    "heslo|jelszó|jelszo|şifre|пароль)"
 )
+# Names that things have, too, so that the value is a random one.
+_WEAK_NAMES = "(?:secret|token|pass)"
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
-    rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{_NAMES})"
+    rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z])|(?=PASSWORD=))(?i:{_NAMES})"
     r"(?:[\"']?\s{0,4}(?P<sign>[=:])\s{0,4}|(?<=--password)\s)"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
+_WEAKLY_ASSIGNED = re.compile(
+    rf"(?<![A-Za-z:])(?:(?:[A-Za-z0-9]{{1,30}}_){{0,4}}(?i:{_WEAK_NAMES})[\"']?\s?[=:]\s?|(?i:{_NAMES}"
+    rf"|{_WEAK_NAMES}) "
+    r"(?:is|ist|est|es|è|é|jest|är|on)(?::| ) ?)[\"']?(?P<value>[^\s\"',;&<>{}()\[\]]{6,500})"
+)
+# What a login file has after the name of a machine (.netrc).
+_NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,200})")
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
@@ -64,7 +112,8 @@ _CODE = re.compile(
     r"\w+(?:\.\w+)+[\[(].*"
     r"|[A-Za-z_]\w*\(\)|(?:Optional|Union|List|Dict|Set|Tuple|Sequence|list|dict|set|tuple|Option|Vec)[\[<].*"
     r"|_*[A-Z]+(?:_[A-Z]+)+|\*(?:mut|const)|None[,)].*|(?:u?int|[iuf])\d{1,3}\)*"
-    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request|params)"
+    r"|(?:process\.env|import\.meta|env|os|self|this|config|settings|options|args|props|form|req|request"
+    r"|params)"
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
 )
@@ -72,9 +121,12 @@ _VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of all forms above, so that most texts are looked at once.
 _ANY = re.compile(
-    r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer|asic\s|://"
+    r"sk-|xapp|hooks|ya29|:AA|sq0|lin_api|figd_|ATATT|dckr_|NRAK|rubygems|PMAK|glsa_|dp\.|tskey|AGE-|BEARER"
+    r"|BASIC|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer"
+    r"|asic\s|://"
     r"|SG\.|npm_|pypi-|hf_|do[opr]_v1|shp[acps]|GOCSPX|hv[sb]\.|sk-proj|dapi|(?:Account|Access)Key="
-    r"|(?i:pass|pwd|secret|api|token)"
+    r"|(?i:pass|pwd|secret|api|token|wort|contrase|senha|has[lł]o|l[öo]senord|salasana|heslo|jelsz|ifre"
+    r"|парол|authoriz)"
 )
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
@@ -96,12 +148,70 @@ _NO_SECRETS = frozenset(
         "string",
         "changed",
         "match",
+        "mismatch",
+        "matched",
+        "reset",
+        "forgot",
+        "forgotten",
+        "weak",
+        "strong",
+        "medium",
+        "valid",
+        "policy",
+        "enabled",
+        "disabled",
+        "prompt",
+        "keychain",
+        "vault",
+        "ldap",
+        "oauth",
+        "oauth2",
+        "saml",
+        "basic",
+        "bearer",
+        "bcrypt",
+        "scrypt",
+        "argon2",
+        "argon2id",
+        "pbkdf2",
+        "md5",
+        "sha1",
+        "sha256",
+        "sha-256",
+        "sha512",
+        "sha-512",
+        "text",
+        "plain",
+        "plaintext",
+        "encrypted",
+        "hashed",
+        "keyword",
+        "varchar",
+        "provided",
+        "present",
+        "absent",
+        "updated",
+        "success",
+        "failed",
+        "failure",
+        "incorrect",
+        "wrong",
         "await",
         "lambda",
         "input",
         "function",
         "bytes",
     }
+)
+# Where a secret is, and not the secret.
+_REFERENCE = re.compile(
+    r"(?:file|vault|env|ssm|op|arn|secretref|keyvault|kms|sops):\S+|projects/\S+/secrets/\S+", re.IGNORECASE
+)
+_SHORTEST_RANDOM, _SHORTEST_TOKEN = 6, 16
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[!-~]+")
+_WORDS = re.compile(
+    r"[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?\d{0,4}|v?\d[\d.]*[a-z]?|\d{1,4}[-/.]\d{1,2}[-/.]\d.*|[\w.-]*[/:@].*"
 )
 _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|\*+|\.+|-+", re.DOTALL)
 
@@ -111,7 +221,17 @@ def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) 
     found = _formed(text) if _ANY.search(text) else iter(())
     if has_tag(0, "aws_secret"):
         found = chain(found, _aws_secrets(text))
-    if is_field and has_tag(-1, "password") and len(text) <= _LONGEST and _is_secret(text):
+    is_secret = (
+        is_field
+        and len(text) <= _LONGEST
+        and (
+            (has_tag(-1, "password") and _is_secret(text))
+            or (has_tag(-1, "maybe_password") and _is_random(text, _SHORTEST_RANDOM))
+            or (has_tag(-1, "token") and _is_random(text, _SHORTEST_TOKEN))
+            or (has_tag(-1, "authorization") and _is_login(text))
+        )
+    )
+    if is_secret:
         # Redaction leaves no part of it, whatever form another part has.
         best = next(found, Hit(0, 0, Kind.CREDENTIAL, Confidence.LIKELY, "password"))
         yield best._replace(start=0, end=len(text))
@@ -138,6 +258,19 @@ def _formed(text: str) -> Iterator[Hit]:
         is_prose = group == "bare" and (is_prose or _CALL.fullmatch(found[group]))
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
+    yield from _weakly_assigned(text)
+    for found in _NETRC.finditer(text):
+        if _is_secret(found[1]):
+            yield _hit(found, 1, "password", Confidence.LIKELY)
+
+
+def _weakly_assigned(text: str) -> Iterator[Hit]:
+    """Yield what names such as `token` have, if it looks random."""
+    for found in _WEAKLY_ASSIGNED.finditer(text):
+        name = text[found.start() : found.start("value")].lower()
+        is_token = "secret" in name or "token" in name
+        if _is_random(found["value"], _SHORTEST_TOKEN if is_token else _SHORTEST_RANDOM):
+            yield _hit(found, "value", "password", Confidence.LIKELY)
 
 
 def _tokens(text: str) -> Iterator[Hit]:
@@ -147,6 +280,9 @@ def _tokens(text: str) -> Iterator[Hit]:
     for found in _BEARER.finditer(text):
         if _is_secret(found[1]):
             yield _hit(found, 1, "bearer token", Confidence.LIKELY)
+    for found in _SCHEME.finditer(text):
+        if _is_random(found[1], _SHORTEST_TOKEN):
+            yield _hit(found, 1, "token", Confidence.LIKELY)
     for found in _BASIC.finditer(text):
         if _is_basic(found[1]):
             yield _hit(found, 1, "basic authentication", Confidence.SURE)
@@ -167,9 +303,10 @@ def _is_jose(text: str) -> bool:
 
 def _is_basic(text: str) -> bool:
     try:
-        return b64decode(text + "=" * (-len(text) % 4)).decode("utf-8").find(":") > 0
+        plain = b64decode(text + "=" * (-len(text) % 4)).decode("utf-8")
     except (ValueError, Error):
         return False
+    return plain.find(":") > 0 and plain.isprintable()
 
 
 def _is_secret(text: str) -> bool:
@@ -177,4 +314,21 @@ def _is_secret(text: str) -> bool:
     plain = text.strip()
     if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
         return False
-    return not any(pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE))
+    return not any(
+        pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)
+    )
+
+
+def _is_random(text: str, shortest: int) -> bool:
+    """Return whether a text may be a secret by its characters alone: letters and digits, and neither words, a
+    version, a date, an address nor an id.
+    """
+    plain = text.strip()
+    if len(plain) < shortest or not _RANDOM.fullmatch(plain) or not _is_secret(plain):
+        return False
+    return not _WORDS.fullmatch(plain) and not _UUID.fullmatch(plain)
+
+
+def _is_login(text: str) -> bool:
+    """Return whether a text is a user and a password in base64, as files of Docker have them."""
+    return _BASE64.fullmatch(text.strip()) is not None and _is_basic(text.strip())

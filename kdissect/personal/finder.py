@@ -10,28 +10,44 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kdissect.personal.bank_numbers import cards, ibans
+from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.bounds import MAX_HITS
-from kdissect.personal.coordinates import coordinates, is_position
+from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.national_ids import national_ids
-from kdissect.personal.people import is_birth_date, person_field
+from kdissect.personal.people import Beside, person_field
 from kdissect.personal.phones import phones
-from kdissect.personal.telling_names import Telling, of_context, of_name
+from kdissect.personal.telling_names import Telling, of_context, of_name, without
 
 _PARTS_OF_DATE = 3
+_YEAR_DIGITS = 4
 _CONTEXT = 32  # characters before a value in a text that may name it
 # Another field, with its value, in logfmt, a form or XML.
 _ASSIGNED = re.compile(r".*(?:=(?:\"[^\"]*\"|[^\s\"]\S*)\s|&|</[^<>]*>)", re.DOTALL)
+# Blanks, hyphens and digits of other widths, each as one character of ASCII.
+_PLAIN = str.maketrans(
+    "\u00a0\u2007\u2009\u202f\u3000\u2010\u2011\u2012\u2013\u2212\uff0d\uff0b\uff08\uff09\uff0f\uff0e"
+    + "".join(map(chr, range(0xFF10, 0xFF1A))),
+    "     ------+()/." + "0123456789",
+)
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
-_FIELDS_OF_PERSON = frozenset({"name", "any_name", "short_name", "birth", "address"})
-_NOT_IN_TEXT = frozenset({"any_name"})  # lines of logs have names of threads, jobs and hosts
+_FIELDS_OF_PERSON = frozenset(
+    {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address", "maybe_address"}
+)
+_NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
+_NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
+_PARTS_OF_BIRTH = {
+    "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
+    "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month",
+    "dia": "day",    "anno": "year", "mese": "month", "giorno": "day",
+}  # fmt: skip
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
 
@@ -47,46 +63,100 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
-    apart = [leaf for leaf in leaves if alone.get(id(leaf))]
+    apart = [leaf for leaf in leaves if alone.get(id(leaf)) or (leaf.is_part and id(leaf) in taken)]
     starts = [leaf.start for leaf in apart]
     whole: list[Hit] = []  # of the text around the fields in it
-    telling: Counter[int] = Counter()
-    short_names = _both_names(leaves)
-    fonts = _fonts(leaves)
+    structs = _Structs(leaves)
     open_fields = []
     for leaf in leaves:
         if id(leaf) in taken:
             continue
-        tags = of_name(leaf.name).tags
+        tags = structs.tags(leaf)
         if leaf.is_alone:
             hits = alone[id(leaf)]
         elif leaf.is_part:
-            tags -= _NOT_IN_TEXT
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
             hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
-        telling[leaf.holder] += bool(tags & _OF_PERSON) or any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        structs.add(leaf, tags, hits)
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
-        if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in fonts:
+        if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in structs.fonts:
             open_fields.append((leaf, tags))
     for leaf, tags in open_fields:
-        of_person = "person" in of_name(leaf.holder_name).tags
-        fields = telling[leaf.holder]
-        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
-            fields += 2 * (leaf.holder in short_names) - (leaf.is_part and not leaf.is_alone)
-        hit = person_field(leaf.text, tags, fields, of_person, leaf.is_number)
-        if hit is not None:
+        hit = person_field(
+            leaf.text, structs.of_person(leaf, tags), structs.beside(leaf, tags), leaf.is_number
+        )
+        if hit is not None and not (leaf.is_part and _is_again(hit, leaf, whole)):
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
 
 
-def _both_names(leaves: Sequence[Leaf]) -> set[int]:
-    """Return the holders with `fname` and `lname`: one of them alone may be of a file."""
-    firsts, lasts = (
-        {one.holder for one in leaves if one.name.lower() == name} for name in ("fname", "lname")
-    )
+class _Structs:
+    """Counts of the fields around each field of a value."""
+
+    def __init__(self, leaves: Sequence[Leaf]) -> None:
+        self._telling: Counter[int] = Counter()
+        """By holder: fields of a person."""
+        self._evident: Counter[int] = Counter()
+        """By holder: fields whose values show a person."""
+        self._numbered = {
+            leaf.holder
+            for leaf in leaves
+            if of_name(_last_step(leaf)).tags & _NUMBERS_OF_STREETS and (leaf.is_alone or not leaf.is_part)
+        }
+        self._short_names = _both_names(leaves, "fname", "lname")
+        self._parts_of_names = _both_names(leaves, "first", "last") | _both_names(leaves, "given", "family")
+        # Lines of logs have names of threads, but those of people next to a last name.
+        self._has_names = any(leaf.is_part and "name" in of_name(leaf.name).tags for leaf in leaves)
+        self.fonts = _fonts(leaves)
+
+    def tags(self, leaf: Leaf) -> frozenset[str]:
+        """Return the tags of a leaf's name."""
+        tags = of_name(leaf.name).tags
+        return tags if not leaf.is_part or leaf.is_alone or self._has_names else tags - _NOT_IN_TEXT
+
+    def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
+        """Count a leaf with its hits."""
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        self._evident[leaf.holder] += is_evident
+        self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
+
+    def of_person(self, leaf: Leaf, tags: frozenset[str]) -> frozenset[str]:
+        """Return the tags of a leaf with those that the fields next to it give."""
+        is_evident = self._evident[leaf.holder] > 0
+        if "part_of_name" in tags and leaf.holder in self._parts_of_names:
+            if is_evident or "person" in of_name(leaf.holder_name).tags:
+                return tags | {"name"}
+        elif "person_itself" in tags and is_evident and " " in leaf.text.strip():
+            return tags | {"any_name"}
+        return tags
+
+    def beside(self, leaf: Leaf, tags: frozenset[str]) -> Beside:
+        """Return what is next to a leaf, when all leaves are counted."""
+        around = of_name(leaf.holder_name).tags
+        has_number = leaf.holder in self._numbered
+        of_person = bool(around & {"person", "parcel"}) or ("maybe_parcel" in around and has_number)
+        telling = self._telling[leaf.holder]
+        if "short_name" in tags:  # of a file or a function, if it is in a line with one email address
+            telling += 2 * (leaf.holder in self._short_names) - (leaf.is_part and not leaf.is_alone)
+        return Beside(telling, self._evident[leaf.holder] > 0, of_person, has_number)
+
+
+def _is_again(hit: Hit, leaf: Leaf, whole: Sequence[Hit]) -> bool:
+    """Return whether a hit in a part of a text was found in the text, as the same kind."""
+    return _is_among(hit, leaf, [one for one in whole if one.kind is hit.kind])
+
+
+def _last_step(leaf: Leaf) -> str:
+    """Return the name of a field without that of the struct around it."""
+    return leaf.path.rpartition(".")[2]
+
+
+def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
+    """Return the holders with both names, such as `fname` and `lname`: one of them alone may be of a file."""
+    firsts, lasts = ({one.holder for one in leaves if one.name.lower() == name} for name in names)
     return firsts & lasts
 
 
@@ -100,6 +170,7 @@ def _fonts(leaves: Sequence[Leaf]) -> set[int]:
 
 def find_in(leaf: Leaf) -> list[Hit]:
     """Return the hits in a leaf, in their order, without what only the fields next to it show."""
+    leaf = leaf if leaf.text.isascii() else leaf._replace(text=leaf.text.translate(_PLAIN))
     text = leaf.text
     if len(text) < _SHORTEST or is_masked(text) or (leaf.is_number and not _may_be_personal(leaf)):
         return []
@@ -136,9 +207,14 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     def has_tag(start: int, tag: str) -> bool:
         return any(tag in words.tags for words, _ in telling(start))
 
+    def has_birth(start: int, end: int) -> bool:
+        before, after = _before(text, start), text[end : end + _CONTEXT].partition(",")[0]
+        return "birth_before" in of_context(before).tags or "birth_after" in of_context(after).tags
+
     yield from credentials(text, has_tag, bool(leaf.name))
     yield from emails(text, has_tag)
     if any(map(str.isdigit, text)):
+        yield from birth_dates(text, has_birth)
         yield from ibans(text, has_tag)
         yield from cards(text, has_tag)
         yield from national_ids(text, name, telling)
@@ -173,19 +249,20 @@ def _overlap(one: Hit, other: Hit) -> bool:
 
 def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
     """Yield latitudes and longitudes: fields next to each other, or the two numbers of a list."""
-    by_holder: dict[int, dict[str, Leaf]] = {}
+    by_holder: dict[tuple[int, str], dict[str, Leaf]] = {}
     lists: dict[int, list[Leaf]] = {}
     for leaf in leaves:
-        tags = of_name(leaf.name).tags
-        for tag in tags & _PAIRED:
-            by_holder.setdefault(leaf.holder, {}).setdefault(tag, leaf)
-        if leaf.is_number and leaf.is_item and "geo" in tags:
+        telling = of_name(leaf.name)
+        for tag in telling.tags & _PAIRED:
+            # `pickup_lat` goes with `pickup_lng`, and not with `dropoff_lng`.
+            by_holder.setdefault((leaf.holder, without(tag, telling.words)), {}).setdefault(tag, leaf)
+        if leaf.is_number and leaf.is_item and "geo" in telling.tags:
             lists.setdefault(leaf.holder, []).append(leaf)
     for pair in by_holder.values():
         if len(pair) < len(_PAIRED):
             continue
         latitude, longitude = pair["latitude_itself"], pair["longitude_itself"]
-        if is_position(latitude.text, longitude.text):
+        if is_written_position(latitude.text, longitude.text):
             yield from _both(latitude, longitude, Confidence.SURE)
     for items in lists.values():
         if len(items) in (2, 3) and _is_either(items[0].text, items[1].text):
@@ -193,12 +270,28 @@ def _positions(leaves: Sequence[Leaf]) -> Iterator[Found]:
 
 
 def _dates(leaves: Sequence[Leaf]) -> Iterator[Found]:
-    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them."""
+    """Yield year, month and day of birth dates that are lists of three numbers, as Jackson writes them, or
+    three fields.
+    """
     lists: dict[int, list[Leaf]] = {}
+    fields: dict[int, dict[str, Leaf]] = {}
     for leaf in leaves:
-        if leaf.is_number and leaf.is_item and "birth" in of_name(leaf.name).tags:
+        telling = of_name(leaf.name)
+        if leaf.is_number and leaf.is_item and "birth" in telling.tags:
             lists.setdefault(leaf.holder, []).append(leaf)
-    for items in lists.values():
+        part = telling.words.rpartition(" ")[2]
+        is_part = part in _PARTS_OF_BIRTH and leaf.text.isdecimal()
+        if is_part and "birth" in telling.tags | of_name(leaf.holder_name).tags:
+            fields.setdefault(leaf.holder, {}).setdefault(_PARTS_OF_BIRTH[part], leaf)
+    lists = {
+        holder: items
+        for holder, items in lists.items()
+        if any(len(one.text) == _YEAR_DIGITS for one in items)
+    }
+    parts = [
+        [of[one] for one in ("year", "month", "day")] for of in fields.values() if len(of) == _PARTS_OF_DATE
+    ]
+    for items in (*lists.values(), *parts):
         if len(items) == _PARTS_OF_DATE and is_birth_date("-".join(f"{one.text:0>2}" for one in items)):
             for leaf in items:
                 yield Found(

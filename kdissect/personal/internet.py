@@ -9,7 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from kdissect.personal.hits import Confidence, Hit, Kind
 
 _EMAIL = re.compile(
-    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]|\.\w)"
+    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]"
+    r"|\.\w)"
 )
 # Names of files such as icon@2x.png and of units of systemd, and users of remote repositories.
 _NO_DOMAINS = frozenset((
@@ -20,10 +21,13 @@ _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _LONGEST_URL = 200
 _NO_USERS = frozenset({"git", "hg", "svn"})
 # After a word and a slash there is a version: Chrome/81.2.69.142.
-_IPV4 = re.compile(r"(?<![\w.\-])(?<!\w/)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/\d)")
+_IPV4 = re.compile(r"(?<![\w.\-])(?<!\w/)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
 _PUBLIC = IPv6Network("2000::/3")  # RFC 4291, section 2.4, and IANA's registry of global unicast addresses
 _HARDWARE_DIGITS = 2  # in each group of an EUI-64 or a World Wide Name
+# Numbers of a version or a section are small, and an operator of comparison is before a version.
+_LARGEST_OF_VERSION = 31
+_COMPARED = frozenset(("==", ">=", "<=", "~=", "!=", "~>"))
 _GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
 
 
@@ -52,10 +56,17 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
             if address is None or has_tag(found.start(), "version"):
                 continue
             is_named = has_tag(found.start(), "ip")
-            if not (is_named or _is_public(address)):
+            if not (is_named or (_is_public(address) and not _is_like_version(text, found.start(), address))):
                 continue
             confidence = Confidence.SURE if is_named else Confidence.LIKELY
             yield Hit(found.start(), found.end(), Kind.IP_ADDRESS, confidence, f"IPv{address.version}")
+
+
+def _is_like_version(text: str, start: int, address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv6Address):
+        return False
+    before = text[max(0, start - 2) : start]
+    return max(address.packed) <= _LARGEST_OF_VERSION or before in _COMPARED or before[-1:] in ("^", "~", "§")
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

@@ -10,28 +10,43 @@ from typing import Any
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
+from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.telling_names import is_name_of_person
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
 _MAX_ESCAPES = 3  # JSON in a string of JSON
-_WRAPPERS = frozenset({"string", "int", "double", "float"})  # of a union in Avro's JSON
-_NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full"})
+# Of a union in Avro's JSON, of types in MongoDB's (Extended JSON) and in DynamoDB's.
+_WRAPPERS = frozenset((
+    "string", "int", "long", "double", "float", "$date", "$numberLong", "$numberInt", "$numberDouble",
+    "S", "N", "M", "L", "SS", "NS",
+))  # fmt: skip
+_NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "formatted"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
-_LABELS = frozenset({"name", "key", "field", "attribute", "label", "property", "question", "code", "id"})
-_LABELLED = frozenset((
-    "value", "values", "answer", "text", "val", "content",
-    "old", "new", "oldvalue", "newvalue", "old_value", "new_value",
-))  # fmt: skip
+_LABEL = re.compile(
+    r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code"
+    r"|label|id)"
+    r"|field|attribute|property|question|title|prompt",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(
+    r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content"
+    r"|answer|response|reply|text)"
+    r"|(?:old|new)_?(?:value)?",
+    re.IGNORECASE,
+)
+_POINTER = re.compile(r"(?:/[^/]{1,80})+")  # of JSON Patch (RFC 6902)
 # Values of attributes of OpenTelemetry have their type around them (OTLP, AnyValue).
 _ANY_VALUE = frozenset(
     {"stringvalue", "string_value", "intvalue", "int_value", "doublevalue", "double_value"}
 )
 # Tables: names of columns, and lists of rows next to them.
 _COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
-_NEUTRAL = frozenset({"date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"})
+_NEUTRAL = frozenset(
+    {"formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"}
+)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
@@ -63,6 +78,10 @@ class _Struct:
         key = self.key or ""
         return f"{self.path}.{shown_step(key)}"[:MAX_PATH], full_name(key, self.name)
 
+    def key_of_outer(self) -> str:
+        """Return the name of the field that the struct is the value of."""
+        return (self.outer.key or "") if self.outer is not None else ""
+
     def holder(self) -> _Struct:
         """Return the struct of its next value: the one around it if the value is in a wrapper."""
         return self.outer if self.outer is not None and self.key in _WRAPPERS else self
@@ -78,7 +97,7 @@ def shown_step(key: str) -> str:
 def full_name(name: str, holder_name: str) -> str:
     """Return a field's name, with that of its struct if it says little."""
     plain = name.lower()
-    if plain in _WRAPPERS:
+    if name in _WRAPPERS:
         return holder_name or name
     if plain in _NAME_PARTS and is_name_of_person(holder_name):
         return f"{name} name"
@@ -116,6 +135,25 @@ def json_leaves(text: str, escapes: int = 1) -> list[Leaf] | None:
     return made.leaves
 
 
+def json_lines(text: str) -> list[Leaf] | None:
+    """Return the leaves of lines that are JSON each (NDJSON); None if a line is something else."""
+    if text[:1] not in ("{", "[") or "\n" not in text.strip():
+        return None
+    leaves: list[Leaf] = []
+    holders = start = 0
+    for line in text.splitlines(keepends=True):
+        inside = json_leaves(line) if line.strip() else []
+        if inside is None:
+            return None
+        leaves += [
+            one._replace(start=one.start + start, end=one.end + start, holder=one.holder + holders)
+            for one in inside[: MAX_LEAVES - len(leaves)]
+        ]
+        holders += max((one.holder for one in inside), default=0)
+        start += len(line)
+    return leaves
+
+
 class _Made:
     """The leaves of a value while they are made."""
 
@@ -126,6 +164,10 @@ class _Made:
         """By the number of a struct: the place of its label among the leaves, and the label."""
         self._columns: dict[int, list[str]] = {}
         """By the number of a struct: the names of the columns of its table."""
+        self._kinds: dict[tuple[int, str], str] = {}
+        """By the number of a struct and the stem of a name: what a field such as `type` names."""
+        self._values: dict[tuple[int, str], list[tuple[int, str]]] = {}
+        """As `_kinds`: the places and names of leaves that a later field may name."""
 
     def opened(self, outer: _Struct | None, is_list: bool) -> _Struct:
         """Return a struct or list that begins in another one."""
@@ -139,16 +181,37 @@ class _Made:
         if around.outer is not None and (around.is_list or (around.key or "").lower() in _ANY_VALUE):
             struct = around.outer
         key = struct.key or ""
-        if key.lower() in _LABELS and not leaf.is_number and not around.is_list:
-            self._labels.setdefault(struct.number, (len(self.leaves), leaf.text))
-        elif key.lower() in _LABELLED and struct.number in self._labels:
+        is_pointer = key == "path" and _POINTER.fullmatch(leaf.text) is not None
+        if (is_pointer or _LABEL.fullmatch(key)) and not leaf.is_number and not around.is_list:
+            label = leaf.text.rpartition("/")[2] if is_pointer else leaf.text
+            self._labels.setdefault(struct.number, (len(self.leaves), label))
+        elif struct.number in self._labels and _LABELLED.fullmatch(key):
             at, label = self._labels[struct.number]
             outer = struct.outer or struct
             leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
             self.leaves[at] = self.leaves[at]._replace(name="")
         elif around.is_list:
             leaf = self._in_table(around, struct, leaf)
+        if struct is around and not around.is_list and leaf.name:
+            leaf = self._of_kind(around, key, leaf)
         self.leaves.append(leaf)
+
+    def _of_kind(self, around: _Struct, key: str, leaf: Leaf) -> Leaf:
+        """Return a leaf under the name that a field next to it gives, and name those before it if it does."""
+        is_inside = kind_stem(around.key_of_outer()) == ""  # {"type": {"text": "BSN"}, "value": ...}
+        stem = "" if is_inside else kind_stem(key)
+        if stem is not None and not leaf.is_number:
+            struct = around.outer if is_inside and around.outer is not None else around
+            if name := named_by(leaf.text):
+                self._kinds.setdefault((struct.number, stem), name)
+                for at, other in self._values.get((struct.number, stem), ()):
+                    self.leaves[at] = self.leaves[at]._replace(name=named_value(other, name))
+            return leaf
+        place = around.number, value_stem(key)
+        if place in self._kinds:
+            return leaf._replace(name=named_value(key, self._kinds[place]))
+        self._values.setdefault(place, []).append((len(self.leaves), key))
+        return leaf
 
     def _in_table(self, around: _Struct, struct: _Struct, leaf: Leaf) -> Leaf:
         """Return an item of a list with the name of its column if the list is a row."""

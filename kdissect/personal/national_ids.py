@@ -34,39 +34,55 @@ IDS = (
         "DE Steuer-ID",
         "de.idnr",
         "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
-        "steuer identifikationsnummer, steuer nr, id nr",
+        "steuer identifikationsnummer, steuer nr, id nr, identifikationsnummer, steuerliche id, "
+        "steuer identnr, "
+        "steuerliche identifikationsnummer, steuernr, tin",
         r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
     ),
-    NationalId("ES DNI", "es.dni", "dni, nif, documento", r"\d{8}-?[A-Z]"),
-    NationalId("ES NIE", "es.nie", "nie, dni, nif, documento", r"[XYZ]-?\d{7}-?[A-Z]"),
+    NationalId(
+        "ES DNI",
+        "es.dni",
+        "dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
+    ),
+    NationalId(
+        "ES NIE",
+        "es.nie",
+        "nie, dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        r"[XYZ][- ]?\d{1}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
+    ),
     NationalId(
         "IT codice fiscale",
         "it.codicefiscale",
-        "codice fiscale, codicefiscale, fiscal code, cf",
+        "codice fiscale, codicefiscale, cod fiscale, cod fisc, fiscal code, cf",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
         r"[A-Z]{6}[\dLMNPQRSTUV]{2}[ABCDEHLMPRST][\dLMNPQRSTUV]{2}[A-Z][\dLMNPQRSTUV]{3}[A-Z]",
     ),
     NationalId(
         "FR NIR",
         "fr.nir",
-        "nir, securite sociale, secu, insee, numero securite sociale, numero secu",
+        "nir, securite sociale, secu, insee, nss, numero de securite sociale, num secu, no secu, n secu, "
+        "numero securite sociale, numero secu",
         r"[12] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
         r"[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}",
     ),
     NationalId("PL PESEL", "pl.pesel", "pesel", r"\d{11}"),
     NationalId(
-        "NL BSN", "nl.bsn", "bsn, burgerservicenummer, sofinummer, sofi", r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
+        "NL BSN",
+        "nl.bsn",
+        "bsn, bsn nummer, bsnnummer, bsnnr, burgerservicenummer, burger service nummer, sofinummer, sofi",
+        r"\d{4}[. ]\d{2}[. ]\d{3}|\d{9}"
     ),
     NationalId(
         "SE personnummer",
         "se.personnummer",
-        "personnummer, personnr, person nr, samordningsnummer",
+        "personnummer, personnr, person nr, pers nr, persnr, pnr, person nummer, samordningsnummer",
         r"(?:19|20)?\d{6}[-+]?\d{4}",
     ),
     NationalId(
         "FI hetu",
         "fi.hetu",
-        "hetu, henkilotunnus, sotu, personal identity code",
+        "hetu, henkilotunnus, henkilo tunnus, sotu, personal identity code",
         r"\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y]",
         r"\d{6}(?:[A-F]\d{3}[\dA-FHJ-NPR-Y]|[-+]\d{3}[A-FHJ-NPR-Y])",
     ),
@@ -80,52 +96,97 @@ IDS = (
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
         r"[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]",
     ),
-    NationalId("US SSN", "us.ssn", "ssn, social security", r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}"),
+    NationalId(
+        "US SSN",
+        "us.ssn",
+        "ssn, social security, taxpayer, tin",
+        r"\d{3}-\d{2}-\d{4}|\d{3} \d{2} \d{4}|\d{9}",
+    ),
     NationalId(
         "GB NINO",
         "",
-        "nino, national insurance, national insurance number, ni number",
+        "nino, national insurance, national insurance number, national insurance no, ni number, ni no, ni nr",
         r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
     ),
     NationalId("GB NHS number", "gb.nhs", "nhs, nhs number", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
     NationalId(
         "BE national number",
         "be.nn",
-        "rijksregisternummer, registre national, niss, insz, numero national",
+        "rijksregisternummer, rijksregister, rijksregisternr, registre national, "
+        "numero de registre national, niss, insz, "
+        "numero national, national register number, nationaal nummer, rrn, nrn",
         r"\d{2}\.?\d{2}\.?\d{2}-?\d{3}\.?\d{2}",
         r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}",
     ),
-    NationalId("NO fødselsnummer", "no.fodselsnummer", "fodselsnummer, fodselsnr, fnr", r"\d{6} ?\d{5}"),
-    NationalId("DK CPR", "dk.cpr", "cpr, cpr nummer, cprnr, personnummer", r"\d{6}-?\d{4}"),
     NationalId(
-        "CH AHV", "ch.ssn", "ahv, avs, ahv nummer, ahvn13", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
+        "NO fødselsnummer",
+        "no.fodselsnummer",
+        "fodselsnummer, foedselsnummer, fodselsnr, fodsels nummer, foedselsnr, fnr, personnummer, personnr",
+        r"\d{6} ?\d{5}",
+    ),
+    NationalId(
+        "DK CPR",
+        "dk.cpr",
+        "cpr, cpr nummer, cprnr, cprnummer, cpr nr, cpr number, personnummer",
+        r"\d{6}-?\d{4}",
+    ),
+    NationalId(
+        "CH AHV",
+        "ch.ssn",
+        "ahv, avs, ahv nummer, ahvnummer, ahvnr, ahv nr, ahvn13, avs nummer, no avs, numero avs, "
+        "sozialversicherungsnummer, "
+        "sv nummer", r"756\.?\d{4}\.?\d{4}\.?\d{2}",
         r"756\.\d{4}\.\d{4}\.\d{2}",
     ),
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "sozialversicherungsnummer, versicherungsnummer, sv nummer, svnr, vnr",
+        "sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, versicherungsnr, sv nummer, "
+        "svnummer, "
+        "svnr, sv nr, vsnr, vnr",
         r"\d{4} ?\d{6}",
     ),
-    NationalId("PT NIF", "pt.nif", "nif, contribuinte", r"\d{9}"),
-    NationalId("CZ rodné číslo", "cz.rc", "rodne cislo, birth number, rc", r"\d{6}/?\d{3,4}"),
-    NationalId("RO CNP", "ro.cnp", "cnp, cod numeric personal", r"[1-9]\d{12}"),
+    NationalId(
+        "PT NIF",
+        "pt.nif",
+        "nif, contribuinte, numero contribuinte, numero fiscal, numero de identificacao fiscal, "
+        "no contribuinte",
+        r"\d{9}",
+    ),
+    NationalId(
+        "CZ rodné číslo",
+        "cz.rc",
+        "rodne cislo, rodnecislo, birth number, rc, rodc",
+        r"\d{6}/?\d{3,4}",
+    ),
+    NationalId("RO CNP", "ro.cnp", "cnp, cod numeric personal, cod numeric", r"[1-9]\d{12}"),
     NationalId("BG EGN", "bg.egn", "egn, егн", r"\d{10}"),
-    NationalId("TR kimlik", "tr.tckimlik", "tc kimlik, tckn, kimlik", r"[1-9]\d{10}"),
-    NationalId("IN Aadhaar", "in_.aadhaar", "aadhaar, aadhar, uidai", r"[2-9]\d{3} ?\d{4} ?\d{4}"),
+    NationalId(
+        "TR kimlik",
+        "tr.tckimlik",
+        "tc kimlik, t c kimlik, tckimlik, tc kimlik no, tckn, kimlik, tc no, tcno, tc",
+        r"[1-9]\d{10}",
+    ),
+    NationalId(
+        "IN Aadhaar",
+        "in_.aadhaar",
+        "aadhaar, aadhar, adhaar, adhar, aadhaar no, uidai, uid number, uid no",
+        r"[2-9]\d{3} ?\d{4} ?\d{4}",
+    ),
     # The check digit of the RFC is often wrong in use, so that stdnum does not ask for it.
     NationalId("MX RFC", "mx.rfc", "rfc", r"[A-ZÑ]{4}\d{6}[A-Z\d]{3}"),
     NationalId(
         "MX CURP",
         "mx.curp",
-        "curp",
+        "curp, clave unica",
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d",
         r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z\d]\d"
     ),
     NationalId(
         "KR RRN",
         "kr.rrn",
-        "rrn, resident registration, jumin, jumin no, juminno, 주민등록번호, 주민번호",
+        "rrn, resident registration, resident number, jumin, jumin no, juminno, jumin beonho, juminbeonho, "
+        "jumin deungnok beonho, 주민등록번호, 주민번호",
         r"\d{6}-?\d{7}",
     ),
     NationalId(
@@ -140,18 +201,19 @@ IDS = (
         "pps, ppsn, pps no, pps number, personal public service number",
         r"\d{7}[A-W][A-IW]?",
     ),
-    NationalId("HR OIB", "hr.oib", "oib", r"\d{11}"),
+    NationalId("HR OIB", "hr.oib", "oib, osobni identifikacijski broj", r"\d{11}"),
     NationalId("GR AMKA", "gr.amka", "amka, αμκα", r"\d{11}"),
-    NationalId("EE isikukood", "ee.ik", "isikukood, personal code", r"[1-8]\d{10}"),
-    NationalId("LT asmens kodas", "lt.asmens", "asmens kodas, personal code", r"[3-6]\d{10}"),
+    NationalId("EE isikukood", "ee.ik", "isikukood, isiku kood, personal code", r"[1-8]\d{10}"),
+    NationalId("LT asmens kodas", "lt.asmens", "asmens kodas, ak, personal code", r"[3-6]\d{10}"),
     NationalId("LV personas kods", "lv.pvn", "personas kods, pers kods, personal code", r"[0-3]\d{5}-?\d{5}"),
-    NationalId("SI EMŠO", "si.emso", "emso, jmbg", r"\d{13}"),
-    NationalId("SK rodné číslo", "sk.rc", "rodne cislo, rc", r"\d{6}/?\d{3,4}"),
-    NationalId("IS kennitala", "is_.kennitala", "kennitala", r"\d{6}-?\d{4}"),
+    NationalId("SI EMŠO", "si.emso", "emso, jmbg, maticni broj, jmbg broj", r"\d{13}"),
+    NationalId("SK rodné číslo", "sk.rc", "rodne cislo, rodnecislo, rc, birth number", r"\d{6}/?\d{3,4}"),
+    NationalId("IS kennitala", "is_.kennitala", "kennitala, kt", r"\d{6}-?\d{4}"),
     NationalId(
         "JP My Number",
         "jp.in_",
-        "my number, mynumber, individual number, kojin bango, 個人番号, マイナンバー",
+        "my number, mynumber, individual number, kojin bango, kojinbango, kojin bangou, mai nanba, 個人番号, "
+        "マイナンバー",
         r"\d{4}[ -]?\d{4}[ -]?\d{4}",
     ),
     NationalId(
@@ -162,11 +224,13 @@ IDS = (
     ),
     NationalId("HU TAJ", "hu.taj", "taj, taj szam, tajszam", r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
     NationalId("HU tax id", "hu.tax", "adoazonosito, adoazonosito jel, adoazonosito jele", r"8\d{9}"),
-    NationalId("AU TFN", "au.tfn", "tfn, tax file number", r"\d{3} ?\d{3} ?\d{2,3}"),
+    NationalId("AU TFN", "au.tfn", "tfn, tfn number, tax file number, tax file no", r"\d{3} ?\d{3} ?\d{2,3}"),
     NationalId(
         "CA SIN",
         "ca.sin",
-        "social insurance, social insurance number, sin number",
+        "social insurance, social insurance number, social insurance no, sin number, sin no, nas, "
+        "numero assurance sociale, "
+        "numero d assurance sociale",
         r"\d{3}[ -]?\d{3}[ -]?\d{3}",
     ),
     NationalId(
@@ -177,12 +241,43 @@ IDS = (
         r"\d{1,2}\.\d{3}\.\d{3}-[\dK]",
     ),
     NationalId("AR DNI", "", "dni, documento nacional, nro documento", r"\d{2}\.?\d{3}\.?\d{3}"),
-    NationalId("CO cédula", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
-    NationalId("EC cédula", "ec.ci", "cedula, cedula identidad", r"\d{10}"),
-    NationalId("IL id number", "il.idnr", "teudat zehut, israeli id, mispar zehut, תעודת זהות", r"\d{9}"),
-    NationalId("TH id number", "th.pin", "thai id, บัตรประชาชน, citizen id", r"\d-?\d{4}-?\d{5}-?\d{2}-?\d"),
-    NationalId("MY NRIC", "my.nric", "nric, mykad, no kad pengenalan", r"\d{6}-?\d{2}-?\d{4}"),
-    NationalId("ID NIK", "id.nik", "nik, nomor induk kependudukan, no ktp, ktp", r"\d{16}"),
+    NationalId("CO NIT", "co.nit", "cedula, cedula ciudadania, nit", r"\d{6,10}-\d"),
+    NationalId(
+        "CO cédula",
+        "",
+        "cedula, cedula ciudadania, cedula de ciudadania, nro cedula, numero cedula, num cedula, cc cedula",
+        r"\d{1,3}(?:\.\d{3}){2,3}|\d{6,8}|1\d{9}",
+    ),
+    NationalId(
+        "EC cédula",
+        "ec.ci",
+        "cedula, cedula identidad, cedula de identidad, nro cedula, numero cedula, num cedula, ci",
+        r"\d{9}-?\d",
+    ),
+    NationalId(
+        "IL id number",
+        "il.idnr",
+        "teudat zehut, israeli id, mispar zehut, zehut, tz, t z, תעודת זהות, מספר זהות, תז",
+        r"\d{9}",
+    ),
+    NationalId(
+        "TH id number",
+        "th.pin",
+        "thai id, บัตรประชาชน, เลขบัตรประชาชน, เลขประจำตัวประชาชน, citizen id, pid",
+        r"\d-?\d{4}-?\d{5}-?\d{2}-?\d",
+    ),
+    NationalId(
+        "MY NRIC",
+        "my.nric",
+        "nric, mykad, no kad pengenalan, kad pengenalan, ic no, no ic, ic number, ic",
+        r"\d{6}-?\d{2}-?\d{4}",
+    ),
+    NationalId(
+        "ID NIK",
+        "id.nik",
+        "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp",
+        r"\d{16}",
+    ),
     NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
@@ -233,6 +328,11 @@ def _named(words: str, is_name: bool) -> tuple[_Compiled, ...]:
     return tuple(one for one in _compiled() if says(one.names, words, is_name))
 
 
+def names_an_id(name: str) -> bool:
+    """Return whether the name of a field is that of a national id."""
+    return bool(_named(words_of(name), True))
+
+
 def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
     """Return the ids that a text may have, by the name of its field and the words in it."""
     if "national" in name.tags:
@@ -263,7 +363,7 @@ def national_ids(
             is_any = not is_named and any("national" in words.tags for words, _ in near)
             is_alone = one.alone is not None and one.alone.fullmatch(number) is not None
             is_alone &= not any("version" in words.tags for words, _ in near)
-            if not (is_named or is_alone or (is_any and one.national.module)):
+            if not (is_named or is_alone or (is_any and (one.national.module or not number.isdigit()))):
                 continue
             if one.national.module and not _is_valid(one.national.module, number):
                 continue
@@ -274,6 +374,6 @@ def national_ids(
 
 def _is_valid(module: str, number: str) -> bool:
     try:
-        return _validator(module)(number)
+        return _validator(module)(number) or _validator(module)(number.replace(".", "").replace(" ", ""))
     except Exception:  # a library of numbers may stumble over a number: then it is none
         return False

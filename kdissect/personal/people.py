@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+import unicodedata
+from typing import NamedTuple
 
+from kdissect.personal.birth_dates import is_birth_date, is_birth_number
 from kdissect.personal.hits import MASKED_WORD, Confidence, Hit, Kind
+from kdissect.personal.telling_names import of_name
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
+_CHILD_OF = re.compile(r"(?<!\w)[ads]/[lpo] ", re.IGNORECASE)  # `a/l` in Malaysia
 _LONGEST_NAME = 80
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
 # Values of programs that lack a name, or stand for one.
@@ -27,25 +31,16 @@ _NO_PERSONS = frozenset((
 ))  # fmt: skip
 # `README.md`, `org.apache.Foo`; not `J.R. Ewing`
 _FILE = re.compile(r"[^\W\d_]{3,}\.[^\W\d_]")
-_ISO = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]\d{2}:\d{2}\S{0,20})?")
-_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.] ?|\. ?|[年년] ?)(\d{1,2})(?:[-/.] ?|[月월] ?)(\d{1,2})[.日일]?")
-_DAY_FIRST = re.compile(r"(\d{1,2})[-/. ]{1,2}(\d{1,2})[-/. ]{1,2}(\d{4})\.?")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WITH_MONTH = re.compile(
-    r"(?:(\d{1,2})[-/. ]{1,2})?([A-Za-z]{3})[a-z]{0,6}[-/., ]{1,2}(?:(\d{1,2}),? )?(\d{4})"
-)
-_MILLISECONDS = 86_400_000  # of a day
-_LAST_OF_MONTH = 31
-_OLDEST = 1900
-_EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
-_LONGEST_NUMBER = 16
 _LONGEST_ADDRESS = 200
 _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
 # Code, and addresses of memory
 _PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _STREET = re.compile(
-    r".*(?:street|road|avenue|lane|square|stra(?:ss|ß)e|gasse|platz|weg|straat|laan|gatan|vej|vei|katu|tie)"
+    r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?"
+    r"|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade"
+    r"|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
+    r"|stigen|katu|tie|iela|gatve|utca)"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
 )
@@ -62,37 +57,56 @@ _LETTER = re.compile(r"[^\W\d_]")
 _CASELESS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # kana, Han and Hangul
 
 
-def person_field(
-    text: str, tags: frozenset[str], telling: int, of_person: bool, is_number: bool = False
-) -> Hit | None:
-    """Return the whole value of a field if it is a name, birth date or address by its tags; else None.
+class Beside(NamedTuple):
+    """Evidence next to a field.
 
-    `telling` is the number of fields next to it that are of a person, itself included. `of_person`: the
-    struct around it has the name of a person.
+    `telling` fields are of a person, itself included. `is_evident`: the value of one shows a person.
+    `of_person`: the struct around it has the name of a person. `has_number`: there is the number of a house
+    or a postal code.
     """
+
+    telling: int
+    is_evident: bool
+    of_person: bool
+    has_number: bool
+
+
+def person_field(text: str, tags: frozenset[str], beside: Beside, is_number: bool = False) -> Hit | None:
+    """Return the whole value of a field if it is a name, birth date or address by its tags; else None."""
+    telling, is_evident, of_person, has_number = beside
     kind = None
     is_likely = of_person or telling > 1
     is_alone = "birth_alone" in tags and not is_likely
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
     is_bare |= "short_name" in tags and telling > 0
     if is_number:
-        kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and _is_birth_number(text) else None
-    elif ("name" in tags or is_bare) and _is_name(text, "name" in tags and telling > 1):
+        kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and is_birth_number(text) else None
+    elif ("name" in tags or is_bare) and _is_name(
+        text, "name" in tags and telling > 1, "name" in tags and is_evident
+    ):
         kind = Kind.NAME
     elif "birth" in tags and is_birth_date(text) and not (is_alone and ":" in text):
         kind = Kind.BIRTH_DATE
-    elif "address" in tags and not tags & {"no_address", "ip", "email"} and _is_address(text, is_likely):
+    elif (
+        "maybe_address" in tags and (has_number or _has_street(text)) and _is_address(text, False, has_number)
+    ) or (
+        "address" in tags
+        and not tags & {"no_address", "ip", "email"}
+        and _is_address(text, is_likely, has_number)
+    ):
         kind = Kind.ADDRESS
     if kind is None:
         return None
     return Hit(0, len(text), kind, Confidence.LIKELY if is_likely else Confidence.POSSIBLE)
 
 
-def _is_name(text: str, is_of_person: bool) -> bool:
+def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     """Return whether a text may be a name: words of letters, the first or last of them capitalised if its
     script has capitals. `is_of_person`: other fields next to it are of a person, so that few capitals may be.
+    `is_small`: it may be without capitals.
     """
-    plain = text.strip()
+    plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
+    plain = _CHILD_OF.sub("", plain)
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):
@@ -100,74 +114,33 @@ def _is_name(text: str, is_of_person: bool) -> bool:
     words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
     if not is_of_person and any(word.lower() in _NO_PERSONS for word in words):
         return False
-    is_written = any(not word[0].islower() for word in words)
+    is_written = any(not word[0].islower() for word in words) or (is_small and not of_name(plain).tags)
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     is_constant &= not is_of_person or plain in _CONSTANTS or len(plain) == 1
     return is_written and not is_constant
 
 
-def is_birth_date(text: str) -> bool:
-    """Return whether a text is a date on which a person may be born."""
-    plain = text.strip()
-    found = _ISO.fullmatch(plain)
-    if found is not None:
-        return _is_day(int(found[1]), int(found[2]), int(found[3]))
-    found = _YEAR_FIRST.fullmatch(plain)
-    if found is not None:
-        return _is_day(int(found[1]), int(found[2]), int(found[3]))
-    found = _WITH_MONTH.fullmatch(plain)
-    if found is not None:
-        day, month = found[1] or found[3], found[2].lower()
-        return (
-            day is not None
-            and month in _MONTHS
-            and _is_day(int(found[4]), _MONTHS.index(month) + 1, int(day))
-        )
-    found = _DAY_FIRST.fullmatch(plain)
-    if found is None:
-        return False
-    one, other, year = int(found[1]), int(found[2]), int(found[3])
-    return _is_day(year, other, one) or _is_day(year, one, other)
-
-
-def _is_birth_number(text: str) -> bool:
-    """Return whether a number is a birth date as Avro and Kafka Connect write them: days since 1970, or the
-    milliseconds of a midnight. A day of few digits and zeros is what redaction leaves.
+def _is_address(text: str, is_of_person: bool, has_number: bool) -> bool:
+    """Return whether a text may be an address. `is_of_person` as in `_is_name`: houses may have no number.
+    `has_number`: the field next to it has.
     """
-    if not text.lstrip("-").isdigit() or len(text) > _LONGEST_NUMBER or len(text.strip("-0")) < 2:
-        return is_birth_date(text)
-    number = int(text)
-    if 0 <= number <= _LAST_OF_MONTH or _OLDEST <= number <= date.today().year:
-        return False  # the day or the year alone
-    days, part = divmod(number, _MILLISECONDS) if abs(number) >= _MILLISECONDS else (number, 0)
-    return (
-        part == 0 and date(_OLDEST, 1, 1).toordinal() <= days + _EPOCH.toordinal() <= date.today().toordinal()
-    )
-
-
-def _is_day(year: int, month: int, day: int) -> bool:
-    try:
-        day_of = date(year, month, day)
-        return date(_OLDEST, 1, 1) <= day_of <= date.today() and day_of != _EPOCH
-    except ValueError:
-        return False
-
-
-def _is_address(text: str, is_of_person: bool) -> bool:
-    """Return whether a text may be an address. `is_of_person` as in `_is_name`: houses may have no number."""
     plain = text.strip()
     if not 4 <= len(plain) <= _LONGEST_ADDRESS or _NO_ADDRESS.fullmatch(plain):
         return False
     if _CASELESS.search(plain):
         return True
     words = plain.split()
-    if len(words) < 2 or not _LETTER.search(plain) or _PROGRAM.search(plain):
+    if len(words) < 2 - has_number or not _LETTER.search(plain) or _PROGRAM.search(plain):
         return False
     if not any(map(_is_of_place, _WORDS.findall(plain))):
         return False
     return _NUMBER.search(plain) is not None or (
-        is_of_person and not any(word[0].islower() for word in words)
+        has_number or (is_of_person and not any(word[0].islower() for word in words))
     )
+
+
+def _has_street(text: str) -> bool:
+    return _NUMBER.search(text) is not None and any(map(_STREET.fullmatch, _WORDS.findall(text)))
 
 
 def _is_of_place(word: str) -> bool:

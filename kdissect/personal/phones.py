@@ -6,8 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.telling_names import UNDIVIDED
 
-_NUMBER = re.compile(r"(?<![\w.+/-])(?:\+ ?|00)?\(?\d[\d \-./()\u00a0]{4,24}\d(?![\w]|[-:]\d)")
+_NUMBER = re.compile(
+    rf"(?:(?<![\w.+/-])|(?<=[{UNDIVIDED}]))(?:\+ ?|00)?\(?\d[\d \-./()]{{4,24}}\d"
+    rf"(?:(?![\w]|[-:]\d)|(?=[{UNDIVIDED}]))"
+)
 # Plans in which a number without a country code is looked up.
 _REGIONS = (
     "US", "GB", "DE", "FR", "ES", "IT", "PL", "NL", "SE", "BR", "FI", "BE", "AT", "CH", "PT", "DK",
@@ -17,7 +21,10 @@ _DIGITS = range(7, 16)  # E.164 has 15 at most
 _LOOKS_WRITTEN = re.compile(r"[+0(]|.*[ ()/-]")  # numbers of things have digits alone
 # With 00 before the country code, and the number apart: numbers of things have zeros before them, too.
 _WITH_ZEROS = re.compile(r"00[1-9]\d{0,2}[ \-./(\u00a0]")
-_DATE = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}.*|\d{1,2}[-./]\d{1,2}[-./]\d{4}.*")
+_DATE = re.compile(
+    r"(?:19|20)\d{2}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])(?!\d).*"
+    r"|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d{2}(?![\d./-]).*"
+)
 
 
 def phones(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:

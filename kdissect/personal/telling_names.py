@@ -7,11 +7,24 @@ import unicodedata
 from functools import lru_cache
 
 from kdissect.personal.languages import BY_LANGUAGE
+from kdissect.personal.transliterated import transliterated
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_POSSESSIVE = re.compile(
+    r"(?<=[A-Za-z])['\u2019]s(?![A-Za-z])|(?<=[\u0400-\u04ff])['\u2019\u02bc](?=[\u0400-\u04ff])"
+)
+_LETTERS = str.maketrans(
+    {"æ": "ae", "Æ": "Ae", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "đ": "d", "Đ": "D", "œ": "oe"}
+)
+_IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
-_UNDIVIDED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")  # jamo, kana and Han
+# Of plurals, and what databases that fold case join: `telefonnr`.
+_ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
+_PARTICLES = "をはがのも은는이가을를"  # after a noun, in a sentence of Japanese or Korean
+UNDIVIDED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+"""Characters of scripts whose words no blanks separate: jamo and Hangul, kana and Han."""
+_UNDIVIDED = re.compile(f"[{UNDIVIDED}]")
 # Texts about a field that an application shows: `label.password`, `emailHint`.
 _ABOUT_FIELDS = re.compile(r"(?:^|(?<= ))(?:labels?|placeholder|hint|tooltip|helptext|i18n|errors?)(?= |$)")
 
@@ -24,6 +37,9 @@ _PHRASES = {
         "mobile, mobil, mobilnummer, cell, cellphone, celular, handy, handynummer, movil, portable, "
         "cellulare, komorka, komorkowy, gsm, fax, msisdn, puhelin, puhelinnumero, phonenumber, "
         "mobiltelefon, whatsapp, rufnummer, telefonu, mobilnr, telefonnr, telnr, mobiel, call me at, "
+        "calling station id, called station id, called number, calling number, caller number, callee number, "
+        "called party, calling party, dialled number, "
+        "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
         "电话, 手机"
@@ -32,7 +48,8 @@ _PHRASES = {
         "iban, bank account, bankverbindung, kontonummer, konto, rekeningnummer, numer konta, rachunek, rib"
     ),
     "card": (
-        "card, cardnumber, cardno, pan, creditcard, cc number, ccn, ccnumber, kreditkarte, "
+        "card, cc, track 1, track 2, track data, cardnumber, cardno, pan, creditcard, cc number, ccn, "
+        "ccnumber, kreditkarte, "
         "kreditkartennummer, kartennummer, tarjeta, carte, carta, karta, karty, kaart, kaartnummer, kort, "
         "kortnummer, cartao, visa, mastercard, amex, luottokortti"
     ),
@@ -45,17 +62,22 @@ _PHRASES = {
         "dlugosc geograficzna, pituusaste, langdgrad"
     ),
     "geo": (
-        "geo, gps, location, coordinates, coords, coordinate, position, latlng, latlon, lat lng, lat lon, "
+        "geo, gps, loc, geoloc, geo point, geopoint, latlong, lat long, location, coordinates, coords, "
+        "coordinate, position, latlng, latlon, lat lng, lat lon, "
         "koordinaten, coordenadas, coordonnees, posizione, standort, ubicacion, geolocation, wspolrzedne, "
         "koordinater, coordinaten"
     ),
     "ip": (
         "ip, ipaddress, ip address, ipaddr, ip addr, ipv4, ipv6, remote addr, remoteaddr, remote address, "
-        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip"
+        "forwarded for, adresse ip, direccion ip, clientip, remoteip, sourceip, ip client, ip cliente, ip "
+        "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, "
+        "ip klijenta"
     ),
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
-        "upgraded, downgraded, section, chapter, clause"
+        "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
+        "plugin, plugins, "
+        "chrome, chromium, firefox, electron, webview, image tag, jar, artifact"
     ),
     "password": (
         "password, passwd, passwort, kennwort, contrasena, mot de passe, motdepasse, haslo, wachtwoord, "
@@ -63,8 +85,13 @@ _PHRASES = {
         "token, accesstoken, refresh token, refreshtoken, session token, sessiontoken, auth token, "
         "authtoken, id token, secret key, secretkey, secret access key, private key, privatekey, pwd, "
         "parola, psk, api secret, apisecret, app secret, shared secret, api token, apitoken, bot token, "
-        "signing secret, webhook secret, jwt secret"
+        "signing secret, webhook secret, jwt secret, consumer secret, encryption key, signing key, "
+        "master key, "
+        "storage key, security token, secret token, oauth token, bearer token, adgangskode, kodeord, passord"
     ),
+    # Names that things have, too: the value must look random.
+    "maybe_password": "pass, passcode, pw",
+    "token": "secret, token",
     "authorization": "authorization, proxy authorization, auth, x api key",
     "aws_secret": "aws secret, secret access key, aws secret access key, secretaccesskey, awssecretkey",
     "name": (
@@ -78,18 +105,56 @@ _PHRASES = {
         "vollstandiger name, nome proprio, primeiro nome, ultimo nome, apelido, apelidos, nom complet, "
         "nombres, nome e cognome, jmeno, krestni jmeno, prijmeni, cele jmeno, meno, priezvisko, cele meno, "
         "fornavn, mellomnavn, mellemnavn, efternavn, etternavn, fulde navn, fuldt navn, fullt navn, prenume, "
+        "real name, realname, name on card, card name, signatory name, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
     "short_name": "fname, lname, mname",
-    "any_name": "name, nom, nombre, nome, naam, namn, nimi, navn, nazwa",
+    "part_of_name": "first, last, given, family",
+    "any_name": (
+        "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
+    ),
     "person": (
-        "customer, user, person, patient, employee, contact, recipient, passenger, guest, student, "
+        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, "
+        "participant, visitor, "
+        "rider, arzt, medecin, medico, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
         "persona, utente, utilisateur, klient, osoba, klant, gebruiker, kund, asiakas, insured, "
-        "beneficiary, buyer, kontakt, empfanger, destinatario"
+        "beneficiary, buyer, kontakt, empfanger, empfaenger, destinatario, traveller, traveler, "
+        "patiente, passager, pasajero, paciente, paciente, passageiro, ospite, gast, fahrgast, reisender, "
+        "mieter, "
+        "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
+    ),
+    # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
+    "maybe_address": "via, gate, gade, vei, veg",
+    # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
+    "parcel": (
+        "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
+        "lieferadresse, rechnungsadresse, adresse de livraison, adresse de facturation, direccion de envio, "
+        "direccion envio, indirizzo di spedizione, adres dostawy, bezorgadres, leveransadress, "
+        "leveringsadresse"
+    ),
+    # As above, if there is a postal code: a way of shipping has a name, too.
+    "maybe_parcel": (
+        "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega"
+    ),
+    # Of a street without its number.
+    "bare_number": "number, numero, num, numar",
+    "house_number": (
+        "house number, housenumber, house no, house nr, building number, street number, hausnummer, hausnr, "
+        "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
+        "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, "
+        "hisna stevilka, "
+        "nr bloc, kapi no, bina no, дом, будинок"
+    ),
+    "postal_code": (
+        "zip, zip code, zipcode, postal code, postalcode, postcode, post code, plz, postleitzahl, "
+        "code postal, codigo postal, "
+        "cp, cap, cep, kod pocztowy, postnummer, postnr, postinumero, psc, iranyitoszam, postcode, "
+        "posta kodu, pin code, "
+        "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
-        "birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "gbdat, birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
         "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
         "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
         "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
@@ -110,12 +175,47 @@ _PHRASES = {
         "physical, virtual, heap, stack, register, kernel, dns, gateway, multicast, broadcast, view"
     ),
     "national": (
-        "national id, nationalid, national number, tax id, taxid, tax number, tax no, social security, "
+        "national id, nationalid, national number, personal id number, tax id, taxid, tax number, tax no, "
+        "social security, "
         "social security number, identity number, identity card, id number, idnumber, id card, personal "
         "id, personalid, personal number, citizen id, tin, national insurance, national identifier, "
-        "identification number"
+        "identification number, national id no, identity document, identity document number, id no, "
+        "personal id number, personal identification, personal identity, personal code, taxpayer id, "
+        "taxpayer number, government id, "
+        "person id number, national register, civil id, id card number"
     ),
 }
+# What is no login by its name: tokens of a page, of a change, of a card.
+_OTHER_TOKENS = re.compile(
+    r"(?:^| )(?:continuation|page|next|prev|previous|sync|cancel|cancellation|fencing|csrf|xsrf|idempotency"
+    r"|resume|cursor|"
+    r"start|end|payment|card|push|device|fcm|apns|registration|delegation|request|response|tracking|trace"
+    r"|lexer|"
+    r"parser|stop|pad|eos|bos|unk|mask|prompt|completion|input|output) token$"
+)
+# What a name of, such as `carrier_name`, is of no person.
+_THINGS = (
+    "carrier product company store shop merchant bank brand item vendor supplier service city town "
+    "country region state file host school hotel event campaign project plan category department role "
+    "group team class type model device app application package module function method table column "
+    "topic cluster field job task queue bucket index domain organization organisation org branch "
+    "warehouse venue restaurant airline station airport course document form rule schema database db "
+    "server node pod container namespace image pipeline stage step action metric sensor channel "
+    "playlist album song movie game currency status tag label template theme font color colour section "
+    "article page firma unternehmen produkt artikel marke laden filiale lieferant stadt ort land "
+    "produit entreprise societe magasin boutique marque banque ville pays fournisseur producto empresa "
+    "tienda marca banco ciudad pais proveedor sucursal prodotto azienda negozio banca citta paese "
+    "fornitore produto loja cidade fornecedor sklep miasto kraj dostawca produs magazin oras urun "
+    "magaza sehir ulke butikk foretag bedrijf winkel stad vare butik by virksomhed tuote yritys kauppa "
+    "kaupunki"
+)
+# A last word of names about secrets.
+_ABOUT_SECRETS = frozenset((
+    "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
+    "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required",
+    "changed", "updated", "created", "rotation", "age",
+))  # fmt: skip
+_OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
 _OTHER_THINGS = frozenset((
     "id", "ids", "uuid", "guid", "type", "kind", "count", "hash", "status", "state", "verified",
@@ -129,11 +229,14 @@ _OTHER_THINGS = frozenset((
 
 def words_of(name: str, most: int = _MAX_NAME) -> str:
     """Return the words of a name in lower case without accents: `billing address` for `billingAddress`."""
+    name = _IP_VERSION.sub("Ipv", _POSSESSIVE.sub("", name))
     if name.isascii():
         return " ".join(_WORD.findall(name[-most:])).lower()
     plain = unicodedata.normalize("NFKD", name[-most:].replace("ß", "ss"))
     plain = "".join(character for character in plain if not unicodedata.combining(character))
-    plain = plain.replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
+    plain = (
+        plain.translate(_LETTERS).replace("ł", "l").replace("Ł", "L").replace("ø", "o").replace("\u0131", "i")
+    )
     if not plain.isascii():  # camelCase in Greek and Cyrillic
         pairs = zip(plain, " " + plain, strict=False)
         plain = "".join(f" {one}" if one.isupper() and last.islower() else one for one, last in pairs)
@@ -151,29 +254,86 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
-    anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?= |$)" if ends else ""
-    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:s|(?<=s)es)?(?= |$){anywhere}")
+    anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?=[{_PARTICLES}]| |$)" if ends else ""
+    return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
 
 
 def _all_phrases(tag: str) -> str:
-    return ", ".join([_PHRASES[tag], *(words[tag] for words in BY_LANGUAGE.values() if tag in words)])
+    listed = [_PHRASES[tag]]
+    for language, words in BY_LANGUAGE.items():
+        if tag in words:
+            listed += [words[tag], *filter(None, [transliterated(language, words[tag])])]
+    return ", ".join(listed)
 
 
 _PATTERNS = {tag: phrase_pattern(_all_phrases(tag), tag == "any_name") for tag in _PHRASES}
+# The last part of a compound says what it is: `wohnadresse`, `buyerlastname`. Machines have addresses, too.
+_COMPOUNDS = {
+    "address": "adresse|addresse|adress|address|adres|adrese|anschrift|osoite",
+    "name": (
+        "vorname|nachname|familienname|lastname|firstname|surname|fullname|voornaam|achternaam|fornavn|efternavn|etternavn|"
+        "fornamn|efternamn|etunimi|sukunimi|apellidos?|cognome|sobrenome|nazwisko|prijmeni|priezvisko|prezime|soyad|soyadi"
+    ),
+    "birth": (
+        "geburtsdatum|geboortedatum|birthdate|dateofbirth|birthday|fodselsdato|fodelsedatum|syntymaaika|nacimiento|"
+        "naissance|nascita|nascimento|urodzenia|narozeni|narodenia|nasterii|rodenja|rojstva"
+    ),
+    "phone": (
+        "telefon|telefoon|telefono|telefone|phone|telefonnummer|telefoonnummer|mobilnummer|handynummer|phonenumber|mobilenumber|"
+        "rufnummer"
+    ),
+}
+_PATTERNS["phone"] = re.compile(rf"(?!tel aviv)(?:{_PATTERNS['phone'].pattern})")
+for _tag, _ends in _COMPOUNDS.items():
+    _joined = "|".join(sorted(_PHRASES["no_address"].replace(" ", "").split(","), key=len, reverse=True))
+    _not = rf"(?!(?:{_joined})[a-z]*(?: |$))" if _tag == "address" else ""
+    _PATTERNS[_tag] = re.compile(
+        rf"{_PATTERNS[_tag].pattern}|(?:^|(?<= )){_not}[^\W\d_]{{2,24}}(?:{_ends})(?= |$)"
+    )
+_PATTERNS["thing"] = re.compile(rf"(?:^|(?<= ))(?:{'|'.join(_THINGS.split())})s?(?= |$)")
+# Nothing else in the name.
+for _tag in ("part_of_name", "bare_number"):
+    _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
+for _tag in ("maybe_password", "token", "house_number", "postal_code"):
+    _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
+_OF_A_PERSON = re.compile(
+    rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d"
+    rf"_]{{3,}})"
+)
+_PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
     rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
 )
+# Right before a date in a sentence.
+_PATTERNS["birth_before"] = re.compile(
+    rf"(?:{_PATTERNS['birth'].pattern})[{_PARTICLES}]?(?: (?:is|was|on|am|the|den|le|la|el|il|em|o|dnia|dne"
+    rf"|na|op|der|ist|est|es|it|s|e|era|fue|jest|je|van|er|ar|este))"
+    r"{0,2}$"
+)
+_PATTERNS["birth_after"] = re.compile(rf"^(?:{_PATTERNS['birth'].pattern})")
 # Files and containers have a birth, too.
 _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
         rf"(?<!p 50 )(?<!p 9\d )(?:{_PATTERNS[_tag].pattern})"
-        r"(?: (?:deg|degrees|decimal|wgs|coordinate|coord|value|start|end|from|to|origin|destination|\d+))*$"
+        r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination"
+        r"|\d+))*$"
     )
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
+
+
+def _parted(words: str) -> str:
+    """Return a word that begins with that for a person as two words: `destinatar prenume`."""
+    found = _OF_A_PERSON.fullmatch(words)
+    if found is None or not any(says(_PATTERNS[tag], found[2], True) for tag in _OF_PARTS):
+        return words
+    return f"{found[1]} {found[2]}"
+
+
+_OF_PARTS = ("name", "any_name", "birth", "address", "phone", "email")
 
 
 class Telling:
@@ -182,11 +342,21 @@ class Telling:
     __slots__ = ("tags", "words")
 
     def __init__(self, words: str, is_name: bool) -> None:
+        words = _parted(words) if is_name else words
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
-        self.tags: frozenset[str] = frozenset(
-            () if is_about else (tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name))
+        tags = (
+            set()
+            if is_about
+            else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
         )
+        if words.rpartition(" ")[2] in _ABOUT_SECRETS:
+            tags -= _OF_SECRETS
+        if _OTHER_TOKENS.search(words):
+            tags.discard("token")
+        if is_name and "thing" in tags:
+            tags.discard("any_name")
+        self.tags = frozenset(tags)
 
 
 def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
@@ -203,6 +373,14 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 def of_name(name: str) -> Telling:
     """Return the tags of a field's name."""
     return Telling(words_of(name), True)
+
+
+def without(tag: str, words: str) -> str:
+    """Return the words of a name without the last phrase of a tag and what follows it."""
+    found = None
+    for found in _PATTERNS[tag].finditer(words):  # noqa: B007  the last one counts
+        pass
+    return words if found is None else words[: found.start()].strip()
 
 
 def is_name_of_person(name: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
+from kdissect.personal.health_messages import health_leaves
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
 from kdissect.personal.sql_values import sql_leaves
@@ -24,6 +25,13 @@ _FIELD = re.compile(
     r"(?:[\w-]{1,40}:[^\r\n]{0,200}\r?\n)?\r?\n(?P<body>[^\r\n]{1,200})\r?$"
     r"|^(?P<mail>From|To|Cc|Reply-To|Sender):[ \t]\"?(?P<mailbox>[^\"<>@,:\n]{2,80}?)\"?[ \t]?<"
     r"(?=[^<>@\s]{1,64}@)"
+    r"|\b(?:name|key|id|field"
+    r"|property)=\"(?P<attribute>[^\W\d][\w.-]{0,60})\"(?:\s{1,9}value=\"(?P<stated>[^\"<>]{1,200})\"|"
+    r"\s{0,9}>(?P<inner>[^<>]{1,200})</)"
+    r"|<(?:td|th|dt|b|strong|label"
+    r"|span)(?:\s[^<>]{0,200})?>\s{0,20}(?P<caption>[^\W\d_][^<>:]{0,40}?)\s?:?\s{0,20}"
+    r"</(?:td|th|dt|b|strong|label|span)>\s{0,200}:?(?:<(?:td|dd|span)(?:\s[^<>]{0,200})?>)?\s{0,20}"
+    r"(?P<shown>[^<>\s][^<>]{0,200}?)\s{0,20}</?(?:td|dd|span|br|p|li|div)\b"
     r"|<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
     rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
     r"(?=, ?[\w.]{1,60}=|[)\]}])"
@@ -31,8 +39,17 @@ _FIELD = re.compile(
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
     rf"|(?:(?<=[\s{{(\[,])|^)(?P<mark>[\"']?)(?P<named>{_KEY})(?P=mark): ?"
     r"(?:\"(?P<double>[^\"\\\n]{1,200})\"|'(?P<apostrophes>[^'\\\n]{1,200})')"
-    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{1,40}?)[ \t]?:[ \t]{1,4}[\"']?(?P<line>[^\n]{2,200}?)"
-    r"[\"']?\r?$"
+    r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{0,40}?)(?:[ \t]?:[ \t]{1,4}"
+    r"|[ \t]{1,9}=[ \t]{1,9})(?![^\n]{1,200}[,;|] ?[^\W\d_][\w ./-]{1,40}: )"
+    r"[\"']?(?P<line>[^\n]{1,200}?)[\"']?\r?$"
+    # Several labels in a line, and a name before an email address.
+    r"|(?:^|(?<=[,;|(.] ))(?P<short>[^\W\d_][\w ./-]{1,30}?): (?P<entry>[^\s,;|:\"'<>{}()][^,;"
+    r"|:\n\"'<>{}()]{1,80}?)"
+    r"(?=[,;|)]|\.? ?\r?$|\. )"
+    r"|(?:^"
+    r"|(?<=[\s,;:(\[\"']))(?P<person>[A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,30}"
+    r"(?: [A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,30}){1,4})[\"']? <"
+    r"(?=[^<>@\s]{1,64}@[^<>@\s]{1,200}>)"
     r"|^\|[ \t]?(?P<first>[^\W\d_][\w ./-]{1,40}?)[ \t]{0,40}\|[ \t]{0,4}(?P<cell>[^|\s][^|\n]{1,200}?)"
     r"[ \t]{0,40}\|[ \t\r]{0,4}$"
     r"|(?<=[{ ])(?P<member>[A-Z]\w{1,40}):(?P<printed>[^\s{}:\"'][^{}:\n]{0,200}?)(?= [A-Z]\w{0,40}:|\})",
@@ -41,7 +58,7 @@ _FIELD = re.compile(
 _TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 # Names of a line of CSV: at least two, none of which is a value.
-_COLUMN = re.compile(r"\ufeff?\"?[^\W\d][\w .()/-]{0,60}\"?")
+_COLUMN = re.compile(r"\ufeff?\"?(?:[^\W\d][\w .()/'\u2019-]{0,60}|[№#])\"?")
 _SEPARATORS = ",;\t|"
 _CELLS = {
     one: re.compile(
@@ -50,6 +67,8 @@ _CELLS = {
     )
     for one in _SEPARATORS
 }
+_DIRECTORY = re.compile(r"^objectClass: ", re.MULTILINE)  # LDIF (RFC 2849)
+_OF_DIRECTORIES = {"sn": "surname", "cn": "full name", "l": "town"}  # RFC 4519, sections 2.3 and 2.32
 _VCARD = "BEGIN:VCARD"
 _CALENDAR = "BEGIN:VCALENDAR"
 _PROPERTY = re.compile(
@@ -71,20 +90,42 @@ _PROPERTIES = {
 # Numbers of holders: of a form, of a list in brackets, of lines, and of the first element or row.
 _FORM, _LIST, _LINES, _FIRST = 1, 2, 3, 4
 # Groups of names, and of values that are in one struct whatever is around them.
-_NAMES = ("element", "item", "key", "named", "label", "control", "first", "member", "mail")
+_NAMES = (
+    "element",
+    "item",
+    "key",
+    "named",
+    "label",
+    "control",
+    "first",
+    "member",
+    "mail",
+    "short",
+    "attribute",
+    "caption",
+)
 _HOLDERS = {
     "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
-    "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES,
+    "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES, "entry": _LINES, "person": _LINES,
+    "stated": _FORM, "inner": _FORM, "shown": _LINES,
 }  # fmt: skip
 # Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
 # log. Passwords have their own form there.
-_IF_TELLING = frozenset({"line", "cell", "double", "apostrophes", "printed"})
+_IF_TELLING = frozenset({"shown", "line", "entry", "cell", "double", "apostrophes", "printed"})
+_MAILBOXES = frozenset({"mailbox", "person"})
 
 
 def text_leaves(text: str, name: str) -> list[Leaf]:
     """Return a text as a leaf, and the fields inside of it."""
     leaves = [Leaf("$", name, text, start=0, end=len(text))]
-    for leaf in sql_leaves(text) or _cells(text) or _card(text) or _embedded(text) or _fields(text):
+    for leaf in (
+        sql_leaves(text)
+        or health_leaves(text)
+        or _cells(text)
+        or _card(text)
+        or _embedded(text)
+        or _fields(text)
+    ):
         leaves.append(leaf)
         if len(leaves) >= MAX_LEAVES:
             break
@@ -112,13 +153,14 @@ def percent_span(raw: str, start: int, end: int) -> tuple[int, int]:
 
 def _fields(text: str) -> Iterator[Leaf]:
     elements = _Elements(text) if "<" in text else None
+    aliases = _OF_DIRECTORIES if _DIRECTORY.search(text) else {}
     at = 0
     while (found := _FIELD.search(text, at)) is not None:
         at = found.end()
         group = found.lastgroup or ""
         start, end = found.span(group)
-        raw, name = found[group], next(filter(None, map(found.group, _NAMES)))
-        name, written = unquote(name), raw
+        raw, name = found[group], next(filter(None, map(found.group, _NAMES)), "")
+        name, written = unquote(aliases.get(name, name)), raw
         holder, holder_name = _HOLDERS.get(group, 0), ""
         if group in _IF_TELLING:
             tags = of_name(name).tags
@@ -135,7 +177,7 @@ def _fields(text: str) -> Iterator[Leaf]:
         if group == "bare" and "%" in raw:
             written = unquote(written)
         path = f"$.{shown_step(name)}"[:MAX_PATH]
-        name = "full name" if group == "mailbox" else full_name(name.rpartition(":")[2], holder_name)
+        name = "full name" if group in _MAILBOXES else full_name(name.rpartition(":")[2], holder_name)
         is_alone = holder != 0 or written != raw
         yield Leaf(
             path, name, written, False, holder, holder_name, start, end, is_part=True, is_alone=is_alone

@@ -24,6 +24,7 @@ from kdissect.pipeline.table_files.forwarded_files import NAMES
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
 from kdissect.pipeline.tap_marks import KnownTaps
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
+from kdissect.serdes.decoders import installed_modules, missing_modules
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import ForwardedEvent, Forwarder
@@ -73,11 +74,12 @@ class ShareTask:
         self._setup = setup
         self._staging = staging
         self._partition_by = partition_by
+        self._modules = () if setup.schemas is None else installed_modules()
 
     def __call__(self, what: tuple[int, Task, Known]) -> Result:
         self._setup.begin()
         number, task, known = what
-        if any(share.tables & OF_PERSONAL for share in task) and (missing := missing_personal()) is not None:
+        if (missing := self._missing(task)) is not None:
             nothing: frozenset[End] = frozenset()
             lacking = f"on {gethostname()}, {missing}"
             return Result(number, (), {}, nothing, nothing, frozenset(), None, lacking)
@@ -95,6 +97,13 @@ class ShareTask:
             number, written, files, frozenset(brokers.proven), frozenset(brokers.asked), nameless,
             None if is_compiled else gethostname(),
         )  # fmt: skip
+
+    def _missing(self, task: Task) -> str | None:
+        """Return the message that packages for a task are missing here; None if it can run."""
+        missing = missing_modules(self._modules)
+        if missing is None and any(share.tables & OF_PERSONAL for share in task):
+            return missing_personal()
+        return missing
 
     def _share(
         self, share: Share, known: Known, names: _AskedNames, brokers: Brokers, parts: ParquetParts

@@ -16,6 +16,18 @@ _MODULES = {
 }
 
 
+def installed_modules() -> tuple[str, ...]:
+    """Return the modules of the extra `schemas` that are there: tasks elsewhere need the same ones."""
+    found = (*(module for _, modules in _MODULES.values() for module in modules), "cbor2", "msgpack")
+    return tuple(module for module in found if _are_there((module,)))
+
+
+def missing_modules(modules: tuple[str, ...]) -> str | None:
+    """Return the message that some of the modules are missing; None if all are there."""
+    missing = [module for module in modules if not _are_there((module,))]
+    return f"--schemas needs {', '.join(missing)}: {how_to_install('schemas')}" if missing else None
+
+
 def decoder_of(schema: Registered, reader: Registered | None = None) -> Decode:
     """Return the function for a schema, and for the schema of a reader (Avro only).
 

@@ -17,6 +17,7 @@ from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.native import native
 from kdissect.query.fields.field_table import FIELDS, field_table
 from kdissect.rules.judge import Judge
+from kdissect.serdes.schemas import Schemas
 from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
@@ -43,9 +44,9 @@ class SetStage(Protocol):
         """End the capture set and yield (table, record batch)."""
 
 
-CauseStages = Callable[[Dissection, str, frozenset[str]], SetStage]
+CauseStages = Callable[[Dissection, str, frozenset[str], Schemas | None], SetStage]
 """Makes the stage for tables of `OF_CAUSES` of a capture set: `causes.cause_stage`, which is above this
-package."""
+package. The schemas decode keys and values."""
 
 _set_of = attrgetter("capture_set")
 
@@ -215,7 +216,8 @@ class Production:
                 names = self._dissection.topics
                 found.append(CaptureSetStage(capture_set, states, names, counts_blocks=True))
             if self._causes is not None:
-                found.append(self._causes(self._dissection, capture_set, self._tables & OF_CAUSES))
+                of_causes = self._tables & OF_CAUSES
+                found.append(self._causes(self._dissection, capture_set, of_causes, self._schemas))
             if self._tables & OF_PERSONAL:
                 from kdissect.stages.personal_stage import PersonalStage  # start-up: seldom asked for
 

@@ -164,12 +164,113 @@ FINDS = {
     "key of SendGrid": ("credential", f"rotate SG.{'a1' * 11}.{'b2' * 21}c today"),
     "token of npm": ("credential", f"rotate npm_{'a1' * 18} today"),
     "key of Azure": ("credential", f"AccountName=x;AccountKey={'a1' * 43}==;EndpointSuffix=y"),
+    "a field that another one names": ("phone", {"type": "mobile", "value": "030 901820"}),
+    "a field that a later one names": ("national_id", {"documentNumber": "54362315K", "documentType": "DNI"}),
+    "a system of identifiers": (
+        "national_id",
+        {"identifier": [{"system": "https://fhir.nhs.uk/Id/nhs-number", "value": "9434765919"}]},
+    ),
+    "a change of JSON Patch": ("birth_date", {"op": "add", "path": "/user/dob", "value": "1980-02-03"}),
+    "a typed value of DynamoDB": ("name", {"lastName": {"S": "Muster"}}),
+    "a date of MongoDB": ("birth_date", {"birthDate": {"$date": {"$numberLong": "318384000000"}}}),
+    "birth date with two digits of the year": ("birth_date", {"dob": "03/02/80"}),
+    "birth date of an airline": ("birth_date", {"dob": "29DEC87"}),
+    "birth date as a number of its digits": ("birth_date", {"dob": 19800203}),
+    "birth date as seconds": ("birth_date", {"dob": 318384000}),
+    "birth date of .NET": ("birth_date", {"dob": "/Date(318384000000)/"}),
+    "birth date with a month in Spanish": ("birth_date", {"fecha_nacimiento": "3 de febrero de 1980"}),
+    "birth date with a month in Polish": ("birth_date", {"dataUrodzenia": "3 lutego 1980"}),
+    "birth date in a sentence": ("birth_date", "I was born on 3 February 1980 in Berlin"),
+    "birth date before its word": ("birth_date", {"text": "Ich bin am 03.02.1980 geboren"}),
+    "birth date in a sentence in Japanese": ("birth_date", {"text": "生年月日は1972/05/30です"}),
+    "phone in digits of full width": (
+        "phone",
+        {"電話番号": "\uff10\uff19\uff10\uff0d\uff11\uff18\uff18\uff17\uff0d\uff18\uff11\uff14\uff10"},
+    ),
+    "iban with blanks that do not break": (
+        "iban",
+        {"x": "DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000"},
+    ),
+    "iban with hyphens": ("iban", "DE89-3704-0044-0532-0130-00"),
+    "name with marks that combine": ("name", {"surname": "สันตะวงศ์"}),
+    "name of a child of someone": ("name", {"surname": "a/l Subramaniam"}),
+    "name in Ukrainian in Latin letters": ("name", {"Prizvyshche": "Чабан"}),
+    "joined words with a person": ("name", {"buyerlastname": "Muster"}),
+    "compound of an address": ("address", {"WOHNADRESSE": "Rue de Lausanne 162, 6900 Lugano"}),
+    "street whose number is apart": ("address", {"street": "Hauptstraße", "houseNumber": "5"}),
+    "name in a log in JSON": ("name", {"log": "level=info lastName=Muster ok"}),
+    "name in XML in JSON": ("name", {"payload": "<c><lastName>Muster</lastName></c>"}),
+    "address in a table of HTML": ("address", {"html": "<tr><td>Adresse:</td><td>Main Road 5</td></tr>"}),
+    "name in a file of settings": ("name", "[customer]\nlast_name = Muster\n"),
+    "name in LDIF": ("name", "dn: uid=7\nobjectClass: person\nsn: Muster\n"),
+    "name after another label": ("name", "Order: 7, Last name: Muster, ok: 1"),
+    "position as well-known text": ("coordinates", "POINT(13.404954 52.520008)"),
+    "position in degrees and minutes": ("coordinates", "52°31'12.0\"N 13°24'17.8\"E"),
+    "position in a URL": ("coordinates", "https://maps.example/?q=52.520008,13.404954"),
+    "position of a receiver": ("coordinates", "$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M"),
+    "ip of one host": ("ip_address", {"ip": "93.184.216.34/32"}),
+    "random token": ("credential", {"token": "e7aea53e515324f72f3bbece2bffae85"}),
+    "random secret in a text": ("credential", "STRIPE_SECRET=e7aea53e515324f72f3bbece2bffae85"),
+    "password of a command": ("credential", "PGPASSWORD=kJ8sQp2vX9zL psql -h db"),
+    "password in a sentence": ("credential", "Your password is kJ8s-Qp2vX9zL4mT now"),
+    "login of Docker": ("credential", {"auth": "YW5uYTpzZWNyZXQ="}),
+    "key of PGP": (
+        "credential",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdGBF\n-----END PGP PRIVATE KEY BLOCK-----",
+    ),
+    "CO": ("national_id", {"Cédula de ciudadanía": "1.064.879.644"}),
 }
 
 
 def test_the_name_before_an_email_address() -> None:
     text = "From: Anna Muster <anna@example.com>\r\nSubject: Order\r\n"
     assert sorted(one[1:] for one in found(text)) == [("email", "anna@example.com"), ("name", "Anna Muster")]
+
+
+def test_parts_of_a_birth_date() -> None:
+    assert [one[1] for one in found({"dob": {"year": 1980, "month": 2, "day": 3}})] == ["birth_date"] * 3
+    assert found({"dob": {"year": 80, "month": 2, "day": 30}}) == []
+
+
+def test_two_positions_in_a_struct() -> None:
+    value = {"pickup_lat": 52.520008, "pickup_lon": 13.404954, "dropoff_lat": 52.5101, "dropoff_lon": 13.4101}
+    assert [one[1] for one in found(value)] == ["coordinates"] * 4
+
+
+def test_fields_of_people_in_a_health_message() -> None:
+    text = (
+        "MSH|^~\\&|A|B|C|D|20260101||ADT^A01|1|P|2.5.1\r"
+        "PID|1||7^^^H^MR||Muster^Anna||19800203|F|||Main Road 5^^Berlin||+49 30 901820\r"
+    )
+    assert sorted(one[1:] for one in found(text)) == [
+        ("address", "Main Road 5"),
+        ("birth_date", "19800203"),
+        ("name", "Anna"),
+        ("name", "Muster"),
+        ("phone", "+49 30 901820"),
+    ]
+
+
+def test_lines_of_json() -> None:
+    lines = '{"phone": "030 901820", "upd": 1761101666761}\n{"lastName": "Muster"}\n'
+    assert [one[1:] for one in found(lines)] == [("phone", "030 901820"), ("name", "Muster")]
+    assert (
+        masked(examine(lines.encode()))
+        == lines.replace("030 901820", "x" * 10).replace("Muster", "x" * 6).encode()
+    )
+
+
+def test_fields_in_a_text_of_json_are_masked_where_they_are() -> None:
+    value = {"q": "a=1&full_name=Anna%20M%C3%BCster&b=2", "n": 1}
+    assert json.loads(masked(examine(json.dumps(value).encode()))) == {
+        "q": f"a=1&full_name={'x' * 18}&b=2",
+        "n": 1,
+    }
+
+
+def test_names_before_addresses_in_json() -> None:
+    value = {"from": "Anna Muster <anna@example.com>", "to": ["Support Team <help@example.com>"]}
+    assert [one[2] for one in found(value) if one[1] == "name"] == ["Anna Muster"]
 
 
 def test_coordinates_in_turkish() -> None:
@@ -257,6 +358,18 @@ LOOKALIKES = {
     "columns": "CREATE TABLE t (last_name VARCHAR(80) NOT NULL, password CHAR(60))",
     "members of a class": 'private String firstName = null; @Email String email; name: "Worker"',
     "rows without telling columns": {"columns": ["sku", "title"], "rows": [["7", "Garden Table"]]},
+    "a code word": {"password": "mismatch", "pwd": "bcrypt"},
+    "where a password is": {"password": "vault:secret/db#pw", "pwd": "arn:aws:secretsmanager:eu:1:secret:x"},
+    "a token of a page": {"nextPageToken": "e7aea53e515324f72f3bbece2bffae85"},
+    "a token that is an id": {"token": "12345678-90ab-4def-8234-567890abcdef"},
+    "names of secrets": {"secret_name": "db-creds-2024-prod1", "password_strength": "strong"},
+    "numbers of a section": "see 12.3.4.5 and 1.3.6.1",
+    "a version that is required": "foo==81.2.69.142, bar>=81.2.69.142",
+    "a name of a thing": {"carrier_name": "Cargo Express", "birth_date": None, "email": "", "lastName": 5},
+    "a date of an event in a sentence": "born 2024-01-15 10:00:00, container x",
+    "a way of shipping": {"shipping": {"name": "Express Saver"}},
+    "a kind of a product": {"type": "phone", "value": "Galaxy S24 Ultra", "id": 5551234567},
+    "a table without telling cells": "<tr><td>Total:</td><td>Main Road 5</td></tr>",
     "a tag": "<address>10.0.0.1:9092</address><name>svc-a</name>",
 }
 

@@ -10,8 +10,9 @@ pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
 from kdissect.engine.shards import Shard
 from kdissect.engine.tables.all_tables import TABLES
-from kdissect.pipeline import job
+from kdissect.pipeline import job, share_task
 from kdissect.pipeline.inputs import Input, Inputs
+from kdissect.pipeline.job import MissingPackagesError
 from kdissect.pipeline.shares import Task, tasks_of
 from kdissect.serdes.schema_files import load_schemas
 from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES
@@ -112,3 +113,23 @@ def test_names_of_topic_ids_are_known_without_the_table_of_exchanges(table: str,
     """Produce v13 has ids alone; Metadata has their names."""
     compare([CAPTURES / "kafka44_java_produce.pcapng"], tmp_path / "tables", tables={table}, parts=1)
     assert None not in {row["topic"] for row in of_run(tmp_path / "tables", table)}
+
+
+def test_tasks_find_poison_pills_as_one_process_does(tmp_path: Path) -> None:
+    for module in ("fastavro", "google.protobuf", "grpc_tools", "jsonschema"):
+        pytest.importorskip(module, reason="needs the extra schemas")
+    folder = CAPTURES / "schemas"
+    schemas = load_schemas([str(folder / "registry")])
+    compare([folder / "schemas.pcap"], tmp_path / "tables", tables={"causes"}, parts=3, schemas=schemas)
+    causes = [row["id"] for row in of_run(tmp_path / "tables", "causes")]
+    assert causes.count("poison-pill") == 2  # of `orders` and of `users`, as `why` says
+
+
+def test_a_worker_without_packages_for_schemas_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = CAPTURES / "schemas"
+    schemas = load_schemas([str(folder / "registry")])
+    monkeypatch.setattr(share_task, "installed_modules", lambda: ("json", "no_such_package.module"))
+    with pytest.raises(MissingPackagesError, match=r"^on \S+, --schemas needs no_such_package.module: pip "):
+        compare([folder / "schemas.pcap"], tmp_path / "tables", tables={"records"}, parts=1, schemas=schemas)
