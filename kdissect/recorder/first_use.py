@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
 
 from kdissect.capture.formats.packet_file import PacketFile
-from kdissect.recorder.incident_reports import write_reports
-from kdissect.recorder.watch import Reading
+from kdissect.recorder.incident_reports import write_check, write_why
+from kdissect.recorder.reading import Reading
 from kdissect.rules.replays import replays_of
 from kdissect.schema.fact_tables import keep_texts
 
@@ -91,4 +91,5 @@ def rehearse_reports() -> None:
         capture = Path(folder) / "empty.pcapng"
         with PacketFile(str(capture), ""):
             pass
-        write_reports(capture, Reading())
+        for write in (write_why, write_check):
+            write(capture, Reading())

@@ -12,9 +12,10 @@ from kdissect.recorder import flight_recorder
 from kdissect.recorder.condition import parse_condition
 from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.symptom import CAUSE, Symptom
-from kdissect.recorder.watch import Reading, Watch
+from kdissect.recorder.watch import Watch
 from kdissect.rules.judge import Judge
 from tests.support.console import CHECKOUT
 
