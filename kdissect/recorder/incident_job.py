@@ -13,6 +13,7 @@ from kdissect.capture.live.process_copy import ProcessCopy, become, write_all
 from kdissect.capture.whole_file import beside
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.incident import Incident, Row
+from kdissect.recorder.incident_writer import STEPS, Task, facts_of
 from kdissect.recorder.settings import RecorderSettings
 
 _PROGRAM = "kdissect.recorder.incident_step"
@@ -29,8 +30,6 @@ class IncidentJob:
     def __init__(
         self, folder: Folder, settings: RecorderSettings, incident: Incident, is_fresh: bool
     ) -> None:
-        from kdissect.recorder.incident_writer import STEPS  # memory: recorders without incidents
-
         self.incident = incident
         self.facts: Row | None = None
         """Facts about the files, or `error` and `is_full`, once everything is over."""
@@ -50,9 +49,7 @@ class IncidentJob:
 
     def begin(self) -> None:
         """Begin the next step. Raises OSError if there is no memory for a process."""
-        from kdissect.recorder.incident_writer import Task, facts_of
-
-        task = Task(self._steps[0], self._part, self._settings, self._row, self._found)
+        task = self._task()
 
         def compute(handle: int) -> None:
             if self._is_fresh:
@@ -67,14 +64,23 @@ class IncidentJob:
         if self._copy is None or not self._copy.poll(seconds):
             return self._copy is None
         answer, self._copy = self._copy.end(), None
-        found: Row = {"error": "the process that wrote it failed"} if answer is None else json.loads(answer)
+        self._take({"error": "the process that wrote it failed"} if answer is None else json.loads(answer))
+        return True
+
+    def rehearse(self) -> None:
+        """Do the next step in this process: it has everything in memory then that a copy needs."""
+        self._take(facts_of(self._task()))
+
+    def _task(self) -> Task:
+        return Task(self._steps[0], self._part, self._settings, self._row, self._found)
+
+    def _take(self, found: Row) -> None:
         self._steps.pop(0)
         self._found |= found
         if "error" in found:
             shutil.rmtree(self._part, ignore_errors=True)
         if "error" in found or not self._steps:
             self.facts = self._found
-        return True
 
     def _become_fresh(self, task: bytes, handle: int) -> None:
         with TemporaryFile(dir=Path(self._part).parent) as file:  # no other place must be writable

@@ -186,10 +186,10 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     returns = files is None and not live.user
     feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
-        from kdissect.recorder.first_use import import_all, rehearse_reports  # memory: without --user
+        from kdissect.recorder.first_use import import_all, rehearse_incident  # memory: without --user
 
         import_all("kdissect.recorder.incident_writer")
-        rehearse_reports()
+        rehearse_incident(settings.folder)
         drop_to(live.user)
     process = None
     try:
