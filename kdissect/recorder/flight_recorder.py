@@ -1,7 +1,7 @@
 """The loop of a flight recorder: packets to the ring, symptoms to incidents, incidents to files.
 
-Everything happens between two batches of packets, in the thread of the analysis. Copies of the process end an
-analysis, for which it waits, and write the files of an incident, for which it does not.
+Everything happens between two batches of packets, in the thread of the analysis. A copy of the process
+ends an analysis, which waits for it. Other processes write the files of an incident.
 """
 
 from __future__ import annotations

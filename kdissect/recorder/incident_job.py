@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -13,6 +14,7 @@ from kdissect.capture.live.process_copy import ProcessCopy, become, write_all
 from kdissect.capture.whole_file import beside
 from kdissect.recorder.folder import Folder
 from kdissect.recorder.incident import Incident, Row
+from kdissect.recorder.incident_step import DEBUG
 from kdissect.recorder.incident_writer import STEPS, Task, facts_of
 from kdissect.recorder.settings import RecorderSettings
 
@@ -88,4 +90,4 @@ class IncidentJob:
             file.seek(0)
             os.dup2(file.fileno(), 0)
         self._folder.keep_lock()
-        become(_PROGRAM, handle)
+        become(_PROGRAM, handle, *(word for word in sys.argv if word == DEBUG))

@@ -83,6 +83,19 @@ def test_a_step_ends_if_nobody_waits_for_it() -> None:
         assert step.wait(_SECONDS) == 1
 
 
+@pytest.mark.parametrize("is_debugged", [False, True])
+def test_a_fault_in_a_new_process_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_debugged: bool
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kdissect", *["--debug"] * is_debugged])
+    job = job_in(tmp_path, is_fresh=True)
+    del job._row["spans"]
+    job.begin()
+    assert job.poll(_SECONDS)
+    assert job.facts == {"error": "a fault of kdissect: KeyError (--debug shows where)"}
+    assert ("Traceback" in capfd.readouterr().err) == is_debugged
+
+
 @pytest.mark.parametrize("other", ["causes", "rules", "query", "excerpt", "stats", "cli"])
 def test_the_step_of_the_packets_has_no_memory_of_other_parts(other: str) -> None:
     script = (

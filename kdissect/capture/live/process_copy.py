@@ -79,13 +79,13 @@ def _run(compute: Callable[[int], object], writing: int, ignored: tuple[str, ...
         os._exit(0)
 
 
-def become(module: str, handle: int) -> NoReturn:
-    """In the copy: run a module of ours as a new Python, whose argument is the handle. Raises OSError.
+def become(module: str, handle: int, *arguments: str) -> NoReturn:
+    """In the copy: run a module of ours as a new Python, with the handle as argument. Raises OSError.
 
     The memory of the copy is free then. The module must write `DONE`, too.
     """
     os.set_inheritable(handle, True)
-    command = [sys.executable, "-m", module, str(handle)]
+    command = [sys.executable, "-m", module, str(handle), *arguments]
     os.execve(sys.executable, command, child_environment())
 
 
