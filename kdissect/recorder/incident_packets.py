@@ -16,8 +16,6 @@ from kdissect.recorder.reading import Reading
 from kdissect.recorder.segments import Spans
 from kdissect.session.events import ConnectionClosed
 
-# Modules of excerpts are imported at first use: most incidents have all packets, unchanged.
-
 
 class Copied(NamedTuple):
     """Packets that were copied: how many, their bytes, and the first and last time; 0 without packets."""
@@ -50,7 +48,7 @@ def copy_packets(
         if secrets:
             file.secrets(TLS_KEY_LOG, secrets)
         if connections is not None:
-            from kdissect.excerpt.write_packets import copy_connections
+            from kdissect.excerpt.write_packets import copy_connections  # memory: seldom needed
 
             again = reading.dissection(segments)
             files = again.captures.files
@@ -69,9 +67,9 @@ def redact(source: Path, level: str, reading: Reading, target: Path) -> None:
 
     Plaintext of TLS is written as plain segments. Connections without Kafka are left out.
     """
-    from kdissect.excerpt.find_frames import FrameSearch
-    from kdissect.excerpt.redactor import FrameRedactor
-    from kdissect.excerpt.write_packets import write_frames
+    from kdissect.excerpt.find_frames import FrameSearch  # memory: seldom needed
+    from kdissect.excerpt.redactor import FrameRedactor  # memory
+    from kdissect.excerpt.write_packets import write_frames  # memory
 
     search = FrameSearch(lambda _exchange: True, decrypted=True, redactor=FrameRedactor(level))
     dissection = reading.dissection([str(source)])

@@ -21,7 +21,6 @@ from kdissect.recorder.reading import Reading
 from kdissect.recorder.segments import segments_within
 from kdissect.recorder.settings import RecorderSettings
 
-# Modules for reports and filters are imported at first use: the step of the packets needs no memory for them.
 CAPTURE = "capture.pcapng"
 STEPS = _PACKETS, _WHY, _CHECK = "packets", "why", "check"
 
@@ -71,10 +70,10 @@ def _done(task: Task) -> Row:
     if task.step == _PACKETS:
         return _write_packets(part, settings, Incident.from_row(task.incident))
     if task.step == _WHY:
-        from kdissect.recorder.incident_reports import write_why
+        from kdissect.recorder.incident_reports import write_why  # memory: of this step alone
 
         return write_why(capture, reading)
-    from kdissect.recorder.incident_reports import write_check
+    from kdissect.recorder.incident_reports import write_check  # memory: of this step alone
 
     found = write_check(capture, reading)
     found["files"] = [*task.facts["files"], *found["files"]]
@@ -93,7 +92,7 @@ def _write_packets(part: Path, settings: RecorderSettings, incident: Incident) -
     segments = segments_within(Folder(settings.folder).segments(), incident.spans)
     connections = None
     if settings.only_concerned:
-        from kdissect.recorder.concerned import concerned
+        from kdissect.recorder.concerned import concerned  # memory: seldom needed
 
         symptoms = [problem.symptom for problem in incident.problems]
         connections = concerned(segments, settings.reading, symptoms)

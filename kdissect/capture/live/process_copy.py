@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-from kdissect.capture.live.running_program import child_environment
-
 HAS_COPIES = hasattr(os, "fork")
 _CHUNK = 1 << 16
 DONE = b"\0"  # nothing printable, and in no JSON
@@ -84,6 +82,8 @@ def become(module: str, handle: int, *arguments: str) -> NoReturn:
 
     The memory of the copy is free then. The module must write `DONE`, too.
     """
+    from kdissect.capture.live.running_program import child_environment  # start-up: few commands do this
+
     os.set_inheritable(handle, True)
     command = [sys.executable, "-m", module, str(handle), *arguments]
     os.execve(sys.executable, command, child_environment())
