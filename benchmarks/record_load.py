@@ -30,7 +30,7 @@ from kdissect.capture.files import open_captures
 
 SENDS, CAPTURES = "kdload0", "kdload1"
 BROKER_PORT, FILTER = 9092, "tcp port 9092"
-BUFFER_MIB = "32"
+BUFFER_MIB = "16"
 BURST = 20
 ENDS_S = 20
 PORTS_AT = 34  # Ethernet, IPv4 without options

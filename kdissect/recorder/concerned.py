@@ -15,8 +15,8 @@ from kdissect.query.predicate import Predicate
 from kdissect.query.syntax.filter_tokens import quoted
 from kdissect.recorder.condition import parse_condition
 from kdissect.recorder.exchange_condition import ExchangeCondition
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.symptom import FILTER, MARK, Symptom
-from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed, ConnectionOpened
 from kdissect.session.exchange import Exchange
 

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import resolve_name
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
 
-from kdissect.capture.formats.packet_file import PacketFile
-from kdissect.recorder.incident_reports import write_reports
-from kdissect.recorder.watch import Reading
+from kdissect.recorder.folder import Folder
+from kdissect.recorder.incident import Incident
+from kdissect.recorder.incident_job import IncidentJob
+from kdissect.recorder.settings import RecorderSettings
+from kdissect.recorder.symptom import MARK, Symptom
 from kdissect.rules.replays import replays_of
 from kdissect.schema.fact_tables import keep_texts
 
@@ -83,12 +84,16 @@ def _imports(code: CodeType, module: ModuleType) -> Iterator[str]:
                 yield f"{name}.{name_from}"  # may be a module
 
 
-def rehearse_reports() -> None:
-    """Write the reports of an empty capture, and read all tables. They stay in memory."""
+def rehearse_incident(place: str) -> None:
+    """Write an incident without packets to a folder in `place`, which is removed, and read all tables. They
+    stay in memory.
+    """
     keep_texts()
     replays_of("")
-    with TemporaryDirectory() as folder:
-        capture = Path(folder) / "empty.pcapng"
-        with PacketFile(str(capture), ""):
-            pass
-        write_reports(capture, Reading())
+    with TemporaryDirectory(dir=place) as name:
+        folder = Folder(name)
+        folder.incidents_path.mkdir()
+        incident = Incident.of(Symptom(MARK, "mark", "", "mark", "", (), 0, 0, 1), 0, 0, 0)
+        job = IncidentJob(folder, RecorderSettings(name, ()), incident, is_fresh=False)
+        while job.facts is None:
+            job.rehearse()

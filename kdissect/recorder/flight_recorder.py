@@ -1,12 +1,11 @@
 """The loop of a flight recorder: packets to the ring, symptoms to incidents, incidents to files.
 
-Everything happens between two batches of packets, in the thread of the analysis. Copies of the process end an
-analysis, for which it waits, and write the files of an incident, for which it does not.
+Everything happens between two batches of packets, in the thread of the analysis. A copy of the process
+ends an analysis, which waits for it. Other processes write the files of an incident.
 """
 
 from __future__ import annotations
 
-import errno
 import gc
 import json
 import time
@@ -17,12 +16,13 @@ from pathlib import Path
 from kdissect.capture.capture_file import STEP_NS
 from kdissect.capture.live.process_copy import ProcessCopy, write_all
 from kdissect.engine.times import SECOND_NS
-from kdissect.model.faults import fault_text
 from kdissect.recorder.exchange_condition import ExchangeCondition
 from kdissect.recorder.feed import Feed
 from kdissect.recorder.folder import Folder
-from kdissect.recorder.incident import Incident, Row
+from kdissect.recorder.incident import Incident
+from kdissect.recorder.incident_job import IncidentJob
 from kdissect.recorder.incidents import Incidents
+from kdissect.recorder.release import trim
 from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.segments import segments_within
 from kdissect.recorder.settings import RecorderSettings
@@ -43,7 +43,8 @@ _ATTEMPTS, _ATTEMPT_EVERY_S = 3, 10.0
 class FlightRecorder:
     """A recorder, `run` once. `files` are finished captures, None for a capture that goes on.
 
-    `say` takes lines for people, `opened` each new incident.
+    `say` takes lines for people, `opened` each new incident. With `has_fresh_steps`, the steps of an incident
+    have no memory of this process, and must be able to read the modules of kdissect.
     """
 
     def __init__(
@@ -53,21 +54,24 @@ class FlightRecorder:
         say: Callable[[str], object],
         files: ReplayedFiles | None = None,
         opened: Callable[[Incident], object] = lambda _incident: None,
+        has_fresh_steps: bool = False,
     ) -> None:
         self._settings = settings
         self._folder = folder
         self._say = say
         self._files = files
+        self._has_fresh_steps = has_fresh_steps
         self.incidents = Incidents(folder, settings, say, opened)
         self.signalled = 0
         """Signals that ask for an incident. A signal handler counts them."""
         self._signals_seen = 0
         self.feed: Feed | None = None
         self._watch: Watch | None = None
-        self._evaluated_s = self._looked_s = self._writing_began_s = 0.0
+        self._evaluated_s = self._looked_s = 0.0
+        self._evaluations_s = [time.monotonic()] * 2  # when the last two began
         self._has_failed = False
         self._before: list[Symptom] = []
-        self._writing: tuple[Incident, ProcessCopy] | None = None
+        self._writing: IncidentJob | None = None
         self._attempts: dict[str, int] = {}
         self._next_attempt_s = 0.0
         self._clock_offset_ns = time.time_ns() - time.monotonic_ns()
@@ -95,6 +99,7 @@ class FlightRecorder:
             self._watch.release()
             self._watch = None
             gc.collect()  # before the next analysis needs memory
+            trim()
             # after a loss of packets the analysis begins without those before
             old = self._old(stretch.latest) if self._is_enough() else []
         self._finish()
@@ -160,10 +165,12 @@ class FlightRecorder:
     def _look_at_evaluation(self, now_s: float) -> None:
         if self._watch is None or not self._watch.is_about_causes_or_rules():
             return
-        if self._writing is not None and now_s < self._writing_began_s + self._settings.longest_lag_s:
-            return  # the copy that writes an incident has the memory of a second analysis
-        if now_s >= self._evaluated_s + EVALUATED_EVERY_S:
+        if self._writing is not None and self._writing.is_running:
+            return  # an evaluation has the memory of a second analysis, and so has a step of an incident
+        is_pause = self._writing is not None and now_s >= self._next_attempt_s
+        if is_pause or now_s >= self._evaluated_s + EVALUATED_EVERY_S:
             self._take_evaluation(self._evaluate())
+            self._evaluations_s = [self._evaluations_s[1], now_s]
             took_s = time.monotonic() - now_s
             self._evaluated_s = now_s + max(_PACKETS_PART * took_s, EVALUATED_EVERY_S) - EVALUATED_EVERY_S
 
@@ -218,55 +225,55 @@ class FlightRecorder:
         sure = [one for one in held if is_last or any(map(one.is_problem_of, self._before))]
         self._before = held
         if sure:
-            self.incidents.see(sure, self.now_ns)
+            self.incidents.see(sure, self.now_ns, self._late_ns())
+
+    def _late_ns(self) -> int:
+        """Return the time since the evaluation before the last one: a symptom may have ended soon after it.
+
+        It is long if a step of an incident delayed the evaluations.
+        """
+        if self._files is not None:
+            return 0  # the packets wait for the evaluations
+        return int((time.monotonic() - self._evaluations_s[0]) * SECOND_NS)
 
     # files of incidents
 
     def _look_at_files_of_incidents(self, now_s: float) -> None:
-        if self._writing is not None:
-            incident, copy = self._writing
-            if copy.poll(0.0):
-                self._writing = None
-                self._take_written(incident, copy.end(), now_s)
+        job = self._writing
+        if job is not None and job.is_running:
+            if job.poll(0.0) and job.facts is not None:
+                self._take_written(job, now_s)
         elif now_s >= self._next_attempt_s:
             due = self.incidents.due(self.now_ns - int(_FLUSH_S * SECOND_NS))
-            if due is not None:
-                self._begin_writing(due, now_s)
+            if job is None and due is not None:
+                self._writing = IncidentJob(self._folder, self._settings, due, self._has_fresh_steps)
+            self._begin_step(now_s)
 
-    def _begin_writing(self, incident: Incident, now_s: float) -> None:
-        self._writing_began_s = now_s
-        try:
-            self._writing = incident, ProcessCopy(lambda handle: self._write(incident, handle))
-        except OSError:
-            self._next_attempt_s = now_s + _ATTEMPT_EVERY_S
-
-    def _write(self, incident: Incident, handle: int) -> None:
-        """In a copy: write the files, and report facts about them or an error."""
-        try:
-            from kdissect.recorder.incident_writer import write_incident  # memory: of the copy alone
-
-            facts = write_incident(self._folder, self._settings, incident)
-        except OSError as error:
-            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            facts = {"error": str(error.strerror or error), "is_full": is_full}
-        except Exception as error:  # a fault of kdissect ends the copy, not the recorder
-            facts = {"error": fault_text(error)}
-        write_all(handle, json.dumps(facts).encode())
+    def _begin_step(self, now_s: float) -> None:
+        if self._writing is not None:
+            try:
+                self._writing.begin()
+            except OSError:
+                self._next_attempt_s = now_s + _ATTEMPT_EVERY_S
 
     def _write_now(self, incident: Incident) -> None:
         while incident in self.incidents.open:
-            self._begin_writing(incident, time.monotonic())
-            if self._writing is None:
-                self._take_written(incident, None, time.monotonic())
-                continue
-            _, copy = self._writing
-            while not copy.poll(1.0):
-                continue
-            self._writing = None
-            self._take_written(incident, copy.end(), time.monotonic())
+            self._writing = IncidentJob(self._folder, self._settings, incident, self._has_fresh_steps)
+            self._end_writing()
 
-    def _take_written(self, incident: Incident, answer: bytes | None, now_s: float) -> None:
-        facts: Row = {"error": "the process that wrote it failed"} if answer is None else json.loads(answer)
+    def _end_writing(self) -> None:
+        """Do all further steps of the incident that is being written."""
+        while (job := self._writing) is not None:
+            if not job.is_running:
+                self._begin_step(time.monotonic())
+            if not job.is_running:
+                time.sleep(1.0)  # there may be memory for a process then
+            elif job.poll(1.0) and job.facts is not None:
+                self._take_written(job, time.monotonic())
+
+    def _take_written(self, job: IncidentJob, now_s: float) -> None:
+        self._writing = None
+        incident, facts = job.incident, job.facts or {}
         error = facts.get("error")
         if error is None:
             incident.written = facts
@@ -346,11 +353,6 @@ class FlightRecorder:
         if self._watch is not None and self._watch.is_about_causes_or_rules():
             self._judge(self._watch.symptoms(is_over=True), is_last=True)
         self._say_notes()
-        if self._writing is not None:
-            incident, copy = self._writing
-            while not copy.poll(1.0):
-                continue
-            self._writing = None
-            self._take_written(incident, copy.end(), time.monotonic())
+        self._end_writing()
         self.incidents.end_all(self.now_ns)
         self.write_open()

@@ -70,6 +70,11 @@ class Folder:
             os.close(self._lock)
         self._lock = -1
 
+    def keep_lock(self) -> None:
+        """Let a program that replaces this process have the lock."""
+        if self._lock >= 0:
+            os.set_inheritable(self._lock, True)
+
     @property
     def is_in_use(self) -> bool:
         """Whether a recorder uses the folder."""

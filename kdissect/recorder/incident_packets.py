@@ -11,12 +11,9 @@ from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
 from kdissect.capture.formats.packet_file import PacketFile
 from kdissect.capture.key_logs import TLS_KEY_LOG
-from kdissect.excerpt.find_frames import FrameSearch
-from kdissect.excerpt.redactor import FrameRedactor
-from kdissect.excerpt.write_packets import copy_connections, write_frames
 from kdissect.model.packets.packet import Packet
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.segments import Spans
-from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed
 
 
@@ -51,6 +48,8 @@ def copy_packets(
         if secrets:
             file.secrets(TLS_KEY_LOG, secrets)
         if connections is not None:
+            from kdissect.excerpt.write_packets import copy_connections  # memory: seldom needed
+
             again = reading.dissection(segments)
             files = again.captures.files
             copy_connections(
@@ -68,6 +67,10 @@ def redact(source: Path, level: str, reading: Reading, target: Path) -> None:
 
     Plaintext of TLS is written as plain segments. Connections without Kafka are left out.
     """
+    from kdissect.excerpt.find_frames import FrameSearch  # memory: seldom needed
+    from kdissect.excerpt.redactor import FrameRedactor  # memory
+    from kdissect.excerpt.write_packets import write_frames  # memory
+
     search = FrameSearch(lambda _exchange: True, decrypted=True, redactor=FrameRedactor(level))
     dissection = reading.dissection([str(source)])
     parts = (part for batch in dissection.batches() for part in search.parts(batch))

@@ -46,13 +46,12 @@ class Incidents:
         self._left_out: list[Symptom] = []
         self._is_full = self._is_failing = False
 
-    def see(self, symptoms: Iterable[Symptom], now_ns: int) -> None:
-        """Take symptoms for which a condition holds now."""
+    def see(self, symptoms: Iterable[Symptom], now_ns: int, late_ns: int = 0) -> None:
+        """Take symptoms for which a condition holds now, or held so long ago."""
         is_changed, before = False, self.made
+        oldest_ns = now_ns - late_ns - self._settings.before_ns  # others are not in the packets before
         for symptom in symptoms:
-            if (
-                symptom.until_ns >= now_ns - self._settings.before_ns
-            ):  # older ones are not in the packets before
+            if symptom.until_ns >= oldest_ns:
                 is_changed |= self._see(symptom, now_ns)
         if is_changed:
             self._store()

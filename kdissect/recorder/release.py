@@ -6,6 +6,7 @@ most native objects. So owners let their native objects go, or an analysis would
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,6 +36,12 @@ def release(*parts: object) -> None:
     for owner, name in owners:
         with suppress(AttributeError):
             delattr(owner, name)
+
+
+def trim() -> None:
+    """Give free memory back to the system: the C library of most Linux systems keeps it."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)  # malloc_trim(3), of glibc
 
 
 def _is_native(value: object) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kdissect.capture.live.live_settings import Ring
 from kdissect.engine.times import SECOND_NS
-from kdissect.recorder.condition import Condition
 from kdissect.recorder.folder import NAMES
-from kdissect.recorder.watch import Reading
+from kdissect.recorder.reading import Reading
+
+if TYPE_CHECKING:
+    from kdissect.recorder.condition import Condition  # memory: a step that writes incidents has none
 
 LEVELS = ("secrets", "payload", NAMES)
 """Levels of redaction. Personal data needs an extra, and belongs to `extract`."""

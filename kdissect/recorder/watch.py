@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.causes.diagnose import diagnose
 from kdissect.causes.evidence.gathering import Gathering
 from kdissect.query import Context
 from kdissect.recorder.condition import CauseCondition, Condition, RuleCondition
 from kdissect.recorder.exchange_condition import ExchangeCondition
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.release import release
 from kdissect.recorder.symptom import Symptom
 from kdissect.rules.judge import Judge
@@ -21,20 +20,6 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import taking_blocks
 
 _ALL = 1_000
-
-
-class Reading(NamedTuple):
-    """How packets are read: the ports of brokers, the only ports, and the files with secrets of TLS."""
-
-    ports: Sequence[int] = ()
-    only_ports: Sequence[int] = ()
-    key_logs: Sequence[str] = ()
-
-    def dissection(self, paths: Sequence[str] | Captures) -> Dissection:
-        """Return the exchanges of files or of a capture."""
-        found = Dissection(paths, self.ports, None, self.key_logs, only_ports=self.only_ports)
-        found.analyzer.reports_opened = False
-        return found
 
 
 class Watch:

@@ -8,8 +8,8 @@ import pytest
 from captures.faults.recording import RECORDED, page_of
 from kdissect.api import Dissection
 from kdissect.recorder.concerned import concerned
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.symptom import CAUSE, FILTER, MARK, RULE, Symptom
-from kdissect.recorder.watch import Reading
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.info import ConnectionInfo
 from tests.recorder.test_record import incidents, recorded

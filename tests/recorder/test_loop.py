@@ -12,9 +12,10 @@ from kdissect.recorder import flight_recorder
 from kdissect.recorder.condition import parse_condition
 from kdissect.recorder.flight_recorder import FlightRecorder
 from kdissect.recorder.folder import Folder
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.settings import RecorderSettings
 from kdissect.recorder.symptom import CAUSE, Symptom
-from kdissect.recorder.watch import Reading, Watch
+from kdissect.recorder.watch import Watch
 from kdissect.rules.judge import Judge
 from tests.support.console import CHECKOUT
 
@@ -94,6 +95,35 @@ def test_a_failed_evaluation_is_reported_once(recorder: FlightRecorder) -> None:
     for _ in range(3):
         recorder._take_evaluation(Failed())  # type: ignore[arg-type]
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(("is_running", "evaluated_s", "evaluations"), [(True, 0.0, 0), (False, 100.0, 1)])
+def test_evaluations_come_between_the_steps_of_an_incident(
+    recorder: FlightRecorder, monkeypatch: pytest.MonkeyPatch, is_running: bool, evaluated_s: float,
+    evaluations: int,
+) -> None:  # fmt: skip
+    """Both have an analysis in memory. The time since the evaluation before matters no more."""
+
+    class Job:
+        def __init__(self) -> None:
+            self.is_running = is_running
+
+    made: list[None] = []
+    recorder._watch = Watch(open_captures([]), Reading(), recorder._settings.conditions)
+    recorder._writing = Job()  # type: ignore[assignment]
+    monkeypatch.setattr(recorder, "_evaluate", lambda: made.append(None))
+    recorder._evaluated_s = evaluated_s
+    recorder._look_at_evaluation(101.0)
+    assert len(made) == evaluations
+
+
+def test_an_evaluation_that_was_delayed_counts_what_ended_meanwhile(recorder: FlightRecorder) -> None:
+    old = SLOW._replace(until_ns=NOW - 320 * S)  # --before is 300 s
+    recorder._judge([old], is_last=True)
+    assert recorder.incidents.open == []
+    recorder._evaluations_s[0] -= 30.0
+    recorder._judge([old], is_last=True)
+    assert len(recorder.incidents.open) == 1
 
 
 def test_an_analysis_that_is_over_frees_its_memory() -> None:

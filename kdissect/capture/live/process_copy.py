@@ -10,12 +10,15 @@ import gc
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 HAS_COPIES = hasattr(os, "fork")
 _CHUNK = 1 << 16
-_DONE = b"\0"  # nothing printable, and in no JSON
+DONE = b"\0"  # nothing printable, and in no JSON
+"""The end of what a copy writes."""
 
 
 class ProcessCopy:
@@ -58,7 +61,7 @@ class ProcessCopy:
             # no matter if it ended already: the process id is ours until we wait for it
             os.kill(self._child, signal.SIGKILL)
             os.waitpid(self._child, 0)
-        return self._found.removesuffix(_DONE) if self._found.endswith(_DONE) else None
+        return self._found.removesuffix(DONE) if self._found.endswith(DONE) else None
 
 
 def _run(compute: Callable[[int], object], writing: int, ignored: tuple[str, ...]) -> None:
@@ -69,9 +72,21 @@ def _run(compute: Callable[[int], object], writing: int, ignored: tuple[str, ...
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_IGN)  # the other process ends us
         compute(writing)
-        write_all(writing, _DONE)
+        write_all(writing, DONE)
     finally:
         os._exit(0)
+
+
+def become(module: str, handle: int, *arguments: str) -> NoReturn:
+    """In the copy: run a module of ours as a new Python, with the handle as argument. Raises OSError.
+
+    The memory of the copy is free then. The module must write `DONE`, too.
+    """
+    from kdissect.capture.live.running_program import child_environment  # start-up: few commands do this
+
+    os.set_inheritable(handle, True)
+    command = [sys.executable, "-m", module, str(handle), *arguments]
+    os.execve(sys.executable, command, child_environment())
 
 
 def write_all(handle: int, data: bytes) -> None:

@@ -98,7 +98,7 @@ class Child:
                 stdin=subprocess.PIPE if program.ends_with_stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(),
+                env=child_environment(),
                 start_new_session=True,  # Ctrl-C is for us: we end it when the time has come
             )
         except OSError as error:
@@ -174,8 +174,8 @@ def widen(handle: int) -> None:
             return  # no pipe, or pipes of this user take too much already
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with this very package in front for a child that imports it."""
+def child_environment() -> dict[str, str]:
+    """Return ours, with this very package in front for a child that imports it."""
     root = os.path.abspath(__file__)  # noqa: PTH100  paths stay strings here
     for _ in __name__.split("."):
         root = os.path.dirname(root)  # noqa: PTH120

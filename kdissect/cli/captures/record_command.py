@@ -39,9 +39,9 @@ from kdissect.recorder.flight_recorder import EVALUATED_EVERY_S, FlightRecorder
 from kdissect.recorder.folder import NAMES, Folder, FolderError
 from kdissect.recorder.index import index_json, index_markdown
 from kdissect.recorder.messages import Messages
+from kdissect.recorder.reading import Reading
 from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import LEVELS, RecorderSettings
-from kdissect.recorder.watch import Reading
 from kdissect.recorder.webhook import parse_webhook, read_secret
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
 _PRIVATE = 0o077
-_BUFFER_MIB = 32  # 4 s of 20,000 small packets a second: a recorder runs for weeks next to others
+_BUFFER_MIB = 16  # 2 s of 20,000 small packets a second: the capture goes first, and this is all memory
 _NICE = 5  # with 10, two busy cores leave an analysis a tenth of one: less than 20,000 packets a second need
 _SNAPS = _WHOLE, _HEADERS = "whole", "headers"
 _CONNECTIONS = _ALL, _CONCERNED = "all", "concerned"
@@ -172,7 +172,8 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     if options.paths and "-" not in options.paths:
         files = ReplayedFiles(options.paths, int(EVALUATED_EVERY_S * SECOND_NS))
     messages = Messages(folder, options.webhook, options.webhook_key or "", settings.redact != NAMES, say)
-    recorder = FlightRecorder(settings, folder, say, files, messages.announce)
+    is_fresh = files is None and not options.user  # another user may not be able to read our modules
+    recorder = FlightRecorder(settings, folder, say, files, messages.announce, is_fresh)
     for incident in recorder.incidents.open:
         messages.announce(incident)  # a kill may have come first
     live = _live_settings(options, settings, folder)
@@ -185,10 +186,10 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
     returns = files is None and not live.user
     feed = Feed(partial(_begin, live, files), returns, recorder.look, say, longest_lag_s)
     if live.user:
-        from kdissect.recorder.first_use import import_all, rehearse_reports  # memory: without --user
+        from kdissect.recorder.first_use import import_all, rehearse_incident  # memory: without --user
 
         import_all("kdissect.recorder.incident_writer")
-        rehearse_reports()
+        rehearse_incident(settings.folder)
         drop_to(live.user)
     process = None
     try:
