@@ -479,9 +479,7 @@ def ends_of(connection: str) -> _Ends:
     """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
     local, remote, *_ = connection.split("-")
     ends = [end.rpartition(":") for end in (local, remote)]
-    (broker, broker_port), (client, client_port) = (
-        (_address_of(host), int(port)) for host, _, port in ends
-    )
+    (broker, broker_port), (client, client_port) = ((_address_of(host), int(port)) for host, _, port in ends)
     if broker.version != client.version or not (0 <= broker_port < 1 << 16 and 0 <= client_port < 1 << 16):
         raise ValueError("no connection")
     return _Ends(broker.packed, broker_port, client.packed, client_port)

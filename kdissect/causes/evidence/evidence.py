@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kdissect.causes.evidence.absences import Absence, absences_of
-from kdissect.causes.evidence.facts_read import FACT_NAMES
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
+from kdissect.causes.evidence.facts_read import FACT_NAMES
 from kdissect.causes.evidence.full_listeners import waits_for_room
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend

@@ -15,7 +15,7 @@ RECENT = 4
 # Maximum number of connections with stored exchanges, the most recently active ones, and at least half of
 # them in any case.
 CONNECTIONS_KEPT = 2048
-# The number for a judge without rules about facts, which looks no late fact up.
+# The same for a judge without rules about facts, which needs no exchange of a late fact.
 CONNECTIONS_KEPT_WITHOUT_FACTS = 256
 
 
@@ -51,11 +51,11 @@ class _Held(Generic[View]):
 class RecentExchanges(Generic[View]):
     """A few exchanges of each connection that spoke in this turn or the one before, by its view.
 
-    A turn ends when half of the connections that may be kept spoke in it. Counting silence by turns needs no order of all
-    connections, so that the native engine (native/src/judging) can count them, too. `rest` receives a view
-    whose exchanges are dropped. `lent(views, turn)` returns the last active turns of native-owned
-    connections, -1 for other ones. Only connections with a turn from `turn` on stay. `are_read`: somebody
-    looks for the exchanges of late facts.
+    A turn ends when half as many connections spoke in it as are stored at most. Counting silence by turns
+    needs no order of all connections, so that the native engine (native/src/judging) can count them, too.
+    `rest` receives a view whose exchanges are dropped. `lent(views, turn)` returns the last active turns of
+    native-owned connections, -1 for other ones. Only connections with a turn from `turn` on stay. Without
+    `are_read` no rule reads the exchanges of late facts, and few connections have any.
     """
 
     __slots__ = ("_are_read", "_kept", "_lent", "_spoke", "_turn", "rest")
