@@ -387,7 +387,7 @@ class Analyzer:
             self._note_nat(info, flow, first_seq(half))
             self.brokers.prove(info)
         else:
-            info.note_logged(logged)
+            info.note_logged(logged.of_connection)
             info.middle_start = True
         connection = ConnectionAnalyzer.begun(info, self._events, self._secrets, self._store, self.brokers)
         if self.reports_opened:

@@ -243,14 +243,21 @@ class History:
         if isinstance(event, Exchange):
             return self.take_exchange(event, parts=parts)
         if isinstance(event, ConnectionClosed) and event.connection.kind is ConnectionKind.KAFKA:
-            if self._counts_refusals:
-                self.refused_requests.end(event.connection)
-            if losses_of(event.connection):
-                self._holed.add(event.connection.capture_set)
-            self._due.pop(event.connection.id, None)
-            track = self._tracks.pop(event.connection.id, None)
-            return ([], []) if track is None else self._flush(track)
+            return self._end(event.connection)
         return [], []
+
+    def _end(self, info: ConnectionInfo) -> tuple[list[Exchange], list[Fact]]:
+        """Feed the buffered exchanges of a connection that is over, and forget what concerns it alone."""
+        if self._counts_refusals:
+            self.refused_requests.end(info)
+        if losses_of(info):
+            self._holed.add(info.capture_set)
+        self._due.pop(info.id, None)
+        track = self._tracks.pop(info.id, None)
+        due = ([], []) if track is None else self._flush(track)
+        self.versions.connections.pop(info.id)
+        self.leader_epochs.clusters.pop(info.id)
+        return due
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:
         """Return the failed connections that the end of a connection completes."""

@@ -112,7 +112,8 @@ class Judge:
         self._labels = labels or {}
         self._views: dict[str, JudgedConnection] = {}
         self._large = LargeExchanges()
-        self._recent = RecentExchanges(self._rest, self._rest_lent)
+        has_fact_rules = any(isinstance(rule, FactRule) for rule in rules)
+        self._recent = RecentExchanges(self._rest, self._rest_lent, are_read=has_fact_rules)
         self._suppressed: set[str] = set()  # codes suppressed for the exchange being judged
         self._held: dict[str, list[_Held]] = {}  # by connection
         self._held_facts = 0

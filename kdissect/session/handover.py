@@ -136,7 +136,7 @@ def _met(info: ConnectionInfo, api_key: int, api_version: int) -> None:
 def _line(info: ConnectionInfo, comment: bytes) -> None:
     logged = logged_of(comment)
     if logged is not None:
-        info.note_logged(logged)
+        info.note_logged(logged.of_connection)
 
 
 def _over(info: ConnectionInfo, last_ns: int, direction: int, is_reset: bool, at_ns: int) -> None:
@@ -180,7 +180,9 @@ def lend(
     if not tcp.log.counts:
         tcp.log = NOTHING_NOTED
     framings = _framing(readers[0]), _framing(readers[1])
-    comment = None if info.logged is None else info.logged.comment()
+    comment = None
+    if info.logged is not None:
+        comment, info.logged = info.logged.comment(), info.logged.of_connection
     streams = first.state(), second.state()
     state = HeldState(info.client_direction, time_ns, streams, framings, conversation.state(), comment)
     held.lend(state, first.odd is NOTHING_ODD and second.odd is NOTHING_ODD)

@@ -219,6 +219,7 @@ class ConnectionInfo:
         "incomplete",
         "kind",
         "line_texts",
+        "logged",
         "mechanism",
         "middle_start",
         "named_cluster",
@@ -248,9 +249,6 @@ class ConnectionInfo:
     """The exchanges that the other connection has, if not all: `same_as` is then that of the event."""
     proxy: "_Seldom[ProxyHeader]" = _Seldom()
     """Content of a PROXY protocol header before its first byte."""
-
-    logged: "_Seldom[Logged]" = _Seldom()
-    """The last line of the connection's request log. None if it was captured."""
 
     id: str
     client: Endpoint
@@ -309,6 +307,10 @@ class ConnectionInfo:
         self.over_ns = 0
         self.same_as: str | None = None
         self._seldom = _NOTHING_SELDOM
+        self.logged: Logged | None = None
+        """The last line of the connection's request log, without times if the native engine took it. None if
+        the connection was captured.
+        """
         self.client_id: str | None = None
         self.software_name: str | None = None
         self.software_version: str | None = None

@@ -180,7 +180,8 @@ class Pairing:
         if not self._holding and not is_full and counts.pending_requests <= limits.pending_requests:
             return released
         if self._holding:
-            released = released + self._release(exchange.ordinal - NO_RESPONSE_HOLD)
+            hold = 0 if frame.is_logged else NO_RESPONSE_HOLD  # a line of a log has both frames
+            released = released + self._release(exchange.ordinal - hold)
         if pending and (is_full or counts.pending_requests > limits.pending_requests):
             oldest = self._take(self._oldest())
             most = limits.connection_pending_requests if is_full else limits.pending_requests

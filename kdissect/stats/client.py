@@ -10,7 +10,7 @@ from kdissect.session.info import ConnectionInfo
 
 CLIENTS_KEPT = 10_000  # of which the client is known without a look
 
-Sender = tuple[ConnectionInfo, str | None, str | None, str | None, str | None]
+Sender = tuple[str | None, str | None, str | None, str | None, str]
 
 
 class Client(NamedTuple):
@@ -44,8 +44,10 @@ class Clients:
 
 
 def sender_of(info: ConnectionInfo, client_id: str | None) -> Sender:
-    """Return the sender's properties: equal for all requests of a connection, until one logs in again."""
-    return info, client_id, info.principal, info.software_name, info.software_version
+    """Return the parts of `client_named`: equal for all connections of a client, and without a reference to
+    one of them.
+    """
+    return info.principal, client_id, info.software_name, info.software_version, host_of(info)
 
 
 def client_of(view: ExchangeView) -> Client:

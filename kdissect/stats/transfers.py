@@ -104,7 +104,7 @@ class Numbers:
         self._names = names
         self._identities: KnownIdentities | None = None
         self._changes = self._changes_now()
-        self._senders: dict[tuple[Sender, str], tuple[int, int]] = {}
+        self._senders: dict[tuple[Sender, str, str, str], tuple[int, int]] = {}
         self._brokers: dict[tuple[str, str], int] = {}
         self._infos: list[ConnectionInfo] = []
         """A connection to each broker."""
@@ -123,7 +123,7 @@ class Numbers:
     def of(self, info: ConnectionInfo, client_id: str | None) -> tuple[int, int]:
         """Return the number of the client that sends on a connection, and the broker's number."""
         scope = info.scope  # an address may become another cluster's
-        sender = sender_of(info, client_id), scope
+        sender = sender_of(info, client_id), info.client.host, info.broker_address, scope
         found = self._senders.get(sender)
         if found is None:
             if self._identities is not info.identities:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from io import BytesIO
@@ -137,6 +138,30 @@ def test_times_of_the_broker_are_fields(capfd: pytest.CaptureFixture[str]) -> No
     )  # fmt: skip
     (first, *_) = out.splitlines()
     assert first.split("\t") == ["CreateTopics", "3393000", "5127000", "103091000", "0", "890000", "268000"]
+
+
+def test_each_exchange_has_the_principal_of_its_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A client logs in again on its connection."""
+    log = lines(CAPTURES / "logged" / "recorded" / "kafka44.requests.log.gz")
+    seen: Counter[str] = Counter()
+    for number, line in enumerate(log):
+        found = re.search(r'"connection":"([^"]*)"', line)
+        if found is not None:
+            seen[found[1]] += 1
+            log[number] = re.sub(r"User:[^\"]*", f"User:{seen[found[1]] // 3 % 3}", line)
+    path = tmp_path / "principals.log"
+    path.write_text("".join(log))
+    _, out, _ = run(
+        capfd, "inspect", path, "-e", "principal,request.packets.first", "--format", "tsv", "--no-header"
+    )
+    rows = [row.split("\t") for row in out.splitlines()]
+    assert len(rows) > 800
+    assert [row for row in rows if f'"principal":"User:{row[0]}"' not in log[int(row[1]) - 1]] == []
+    _, out, _ = run(capfd, "stats", path, "--by", "principal", "--format", "jsonl", "--table", "rows")
+    counts = {row["principal"]: row["exchanges"] for row in map(json.loads, out.splitlines())}
+    assert counts == Counter(row[0] for row in rows)
 
 
 def test_directories_are_searched_for_packets_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -481,15 +481,24 @@ def test_errors_by_code_and_api() -> None:
     assert [one.seen.times for one in found.errors({6}, by=lambda key: None)] == [6, 3]
 
 
+_REFUSED = "ProducerFact.refused"
+
+
+def test_facts_that_no_cause_reads_are_not_stored() -> None:
+    with pytest.raises(AssertionError, match="StoredFact"):
+        seen().facts(_REFUSED, "StoredFact.lost")
+
+
 def test_refusals_by_broker() -> None:
     found = seen(
-        _fact("X.x"), _fact("X.x", who=OTHER, at_s=3), _fact("X.x", who=None), _fact("X.x", broker=BROKER_2)
-    )
-    first, second = refusals(found.facts("X.x", "Y.y"))
+        _fact(_REFUSED), _fact(_REFUSED, who=OTHER, at_s=3), _fact(_REFUSED, who=None),
+        _fact(_REFUSED, broker=BROKER_2),
+    )  # fmt: skip
+    first, second = refusals(found.facts(_REFUSED, "LeaderFact.learned"))
     assert (first.broker, first.clients, first.seen.times, len(first.facts)) == (BROKER, [WHO, OTHER], 2, 2)
     assert first.parties == parties_of([WHO, OTHER]) | {Party("broker", BROKER)}
     assert (second.broker, second.clients) == (BROKER_2, [WHO])
-    assert len(refusals(found.facts("X.x"), lambda fact: fact.evidence.sent_ns)) == 3
+    assert len(refusals(found.facts(_REFUSED), lambda fact: fact.evidence.sent_ns)) == 3
 
 
 def test_connections_of_a_client() -> None:

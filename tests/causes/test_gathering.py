@@ -16,6 +16,7 @@ from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.session.exchange import Exchange
 from kdissect.session.problem import Problem, Reason
+from kdissect.stats.client import Clients
 from tests.causes.fixtures.boundaries import _connection
 from tests.causes.talks import Talk
 from tests.support.packets.pcaps import write_pcap
@@ -155,3 +156,11 @@ def test_each_of_several_equal_exchanges_counts(tmp_path: Path, in_blocks: bool)
         talk.beat().answer(12, 0, {"error_code": 25}).wait(0.01)
     found = _gathered(write_pcap(tmp_path / "made.pcap", talk.talk.packets), in_blocks=in_blocks)
     assert [at.times for at in found.log.errors] == [5]
+
+
+def test_connections_of_one_client_share_it() -> None:
+    """Clients do not keep their connections in memory."""
+    clients = Clients()
+    first = clients.of(_connection(), "app")
+    assert clients.of(_connection(), "app") is first
+    assert clients.of(_connection(), "other") != first

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from kdissect.causes.groups.group_story import GroupStory
+from kdissect.causes.groups.group_story import GroupStory, Rebalance
+from kdissect.history.fact import Evidence, Fact
+from kdissect.history.groups.classic_steps import ClassicFact
 from kdissect.model.cause import Certainty
 from kdissect.model.packets.packet import Packet
 from tests.causes.diagnosing import ids
@@ -235,3 +237,17 @@ def test_a_topic_that_comes_later_is_not_called_missing_for_sure(
         _commit(talk, offset, error=3)
     (cause,) = what_is_wrong(tmp_path, _metadata(talk, 7, partitions=partitions)).causes
     assert (cause.id, cause.certainty) == ("unknown-topic", certainty)
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "ordinal"), [(0, 0), (10, 0), (14, 0), (15, 3), (16, 3), (20, 3), (24, 3), (29, 1), (99, 1)]
+)
+def test_packets_of_a_rebalance_are_those_of_the_nearest_fact(time_ns: int, ordinal: int) -> None:
+    """Of several the first, in the order of the facts."""
+    sent = 10, 30, 10, 20, 20
+    evidence = [Evidence("c", at, 11, 9, (1, 1), (2, 2), time, time) for at, time in enumerate(sent)]
+    facts = [Fact(ClassicFact.JOINED, ("", "g"), one) for one in evidence]
+    facts = [facts[3], facts[0], facts[1], facts[2], facts[4]]
+    story = GroupStory(_EMPTY, facts)
+    found = story.seen([Rebalance(time_ns, 0, 1, ())])
+    assert [one.exchange for one in found.evidence] == [ordinal]

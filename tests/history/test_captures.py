@@ -282,3 +282,15 @@ def test_bodies_of_any_content_raise_nothing(name: str) -> None:
     for seed in range(3):
         history, _ = learn(garbled(events(name), random.Random(seed)))
         pickle.dumps(history)
+
+
+def test_a_connection_that_is_over_leaves_no_state_of_its_own() -> None:
+    """Of short connections there are any number."""
+    history, known = History(), 0
+    tables = history.versions.connections, history.leader_epochs.clusters
+    for events in Dissection(str(CAPTURES / "kafka44_java_admin.pcapng")).batches():
+        for event in events:
+            history.add(event)
+            known = max(known, *map(len, tables))
+    assert known > 1
+    assert list(map(len, tables)) == [0, 0]

@@ -15,7 +15,7 @@ from calendar import timegm
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import islice
 from json import JSONDecoder
 from struct import Struct
@@ -479,12 +479,15 @@ def ends_of(connection: str) -> _Ends:
     """Return the ends in `local:port-remote:port-number`. Raises ValueError."""
     local, remote, *_ = connection.split("-")
     ends = [end.rpartition(":") for end in (local, remote)]
-    (broker, broker_port), (client, client_port) = (
-        (ip_address(host.partition("%")[0].strip("[]")), int(port)) for host, _, port in ends
-    )
+    (broker, broker_port), (client, client_port) = ((_address_of(host), int(port)) for host, _, port in ends)
     if broker.version != client.version or not (0 <= broker_port < 1 << 16 and 0 <= client_port < 1 << 16):
         raise ValueError("no connection")
     return _Ends(broker.packed, broker_port, client.packed, client_port)
+
+
+@lru_cache(maxsize=1024)  # clients with many connections
+def _address_of(host: str) -> IPv4Address | IPv6Address:
+    return ip_address(host.partition("%")[0].strip("[]"))
 
 
 def _segment(ends: _Ends, is_request: bool, payload: bytes, lost: int) -> bytes:

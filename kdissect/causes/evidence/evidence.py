@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kdissect.causes.evidence.absences import Absence, absences_of
 from kdissect.causes.evidence.exchange_log import ErrorKey, LateKey, NodeEndpoint, UnansweredKey
+from kdissect.causes.evidence.facts_read import FACT_NAMES
 from kdissect.causes.evidence.full_listeners import waits_for_room
 from kdissect.causes.evidence.gathering import Gathering, KnownFact
 from kdissect.causes.evidence.resends import Resend
@@ -38,6 +39,7 @@ from kdissect.stats.times.silences import Place, place_of
 from kdissect.stats.times.stalls import AWAY, Stall
 from kdissect.stats.traffic import Tally, Traffic
 
+Built = TypeVar("Built")
 Row = dict[str, Any]
 Tallies = list[tuple[tuple[str, str, str, str], Tally]]
 """Exchanges by API, client id, host of the client and broker."""
@@ -145,6 +147,14 @@ class Evidence:
         self.first_ns, self.last_ns = gathering.first_ns, gathering.last_ns
         self.refuted: list[RefutedCause] = []
         """Causes that a law refutes: they are not printed."""
+        self._built: dict[Callable[[Evidence], Any], Any] = {}
+
+    def once(self, build: Callable[[Evidence], Built]) -> Built:
+        """Return the evidence in a form that several causes use, built on first use."""
+        if build not in self._built:
+            self._built[build] = build(self)
+        built: Built = self._built[build]
+        return built
 
     @property
     def span_ns(self) -> int:
@@ -321,7 +331,8 @@ class Evidence:
         return ""
 
     def facts(self, *kinds: str) -> list[KnownFact]:
-        """Return the facts of histories: `ThrottleFact.throttled` ..."""
+        """Return the facts of histories, of the kinds in `FACT_NAMES`."""
+        assert FACT_NAMES.issuperset(kinds), f"not stored: {kinds}"
         return [known for kind in kinds for known in self.gathering.facts.get(kind, ())]
 
     @cached_property

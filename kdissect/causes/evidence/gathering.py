@@ -13,6 +13,7 @@ from kdissect.causes.evidence.cluster_mixups import ClusterMixups
 from kdissect.causes.evidence.deleted_offsets import DeletedOffsets
 from kdissect.causes.evidence.deletions import Deletions
 from kdissect.causes.evidence.exchange_log import ExchangeLog
+from kdissect.causes.evidence.facts_read import name_of
 from kdissect.causes.evidence.idle_resets import IdleResets
 from kdissect.causes.evidence.links import Links
 from kdissect.causes.evidence.offline_partitions import OfflinePartitions
@@ -320,8 +321,7 @@ class Gathering:
     # facts from the judge
 
     def _tell(self, fact: Fact, view: ConnectionView | None) -> None:
-        kind = f"{type(fact.kind).__name__}.{fact.kind}"
-        kept = self.facts.setdefault(kind, [])
+        kept = self.facts.setdefault(name_of(fact.kind), [])
         if len(kept) < FACTS_KEPT and (self.log.wanted or fact.kind in _UNFILTERED):
             info = None if view is None else view.info
             client = None if info is None else self.log.clients.of(info, info.client_id)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
 from kdissect.causes.evidence.exchange_log import OFTEN_DELIVERED
+from kdissect.causes.evidence.facts_read import FACTS, MACHINES
 from kdissect.causes.evidence.finalized_features import FinalizedFeatures
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
@@ -198,7 +199,7 @@ class WatchingJudge(Judge):
         report: Callable[[ConnectionProblem], object],
         rules: Sequence[Rule] = (*MARKS, *WIRE_RULES),
     ) -> None:
-        super().__init__(rules)
+        super().__init__(rules, machines=MACHINES)
         self.findings = self.broken = BrokenBytes()
         self.features = FinalizedFeatures()
         self._show, self._tell, self._report = show, tell, report
@@ -216,7 +217,8 @@ class WatchingJudge(Judge):
         for fact in facts:
             if event is not None and fact.kind is VersionFact.OFFERED:
                 self.features.add(event)
-            self._tell(fact, self._views.get(fact.evidence.connection))
+            if (type(fact.kind), fact.kind) in FACTS:
+                self._tell(fact, self._views.get(fact.evidence.connection))
 
     def _pass_facts(self, facts: Sequence[Fact], exchange: Exchange) -> bool:
         """Report the facts that a row completed: no rule needs the row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ class GroupStory:
         self.row = row
         self.name: str = row["group"]
         self._facts = facts
+        self._times = sorted((fact.evidence.sent_ns, number) for number, fact in enumerate(facts))
         self.rebalances = [_rebalance(one) for one in row["rebalances"]]
 
     @property
@@ -130,12 +132,20 @@ class GroupStory:
         """Return when these rebalances were seen, with the packets that are nearest to them."""
         seen = Seen()
         for one in rebalances:
-            at = min(self._facts, key=lambda fact: abs(fact.evidence.sent_ns - one.time_ns), default=None)
+            at = self._nearest(one.time_ns)
             packets = Packets("", -1, f"group {self.name}", one.time_ns)
             if at is not None:
                 packets = packets_of(at.evidence)._replace(time_ns=one.time_ns)
             seen.add(packets, one.took_ns)
         return seen
+
+    def _nearest(self, time_ns: int) -> Fact | None:
+        """Return the fact that is nearest to a time: the first of several."""
+        times = self._times
+        after = bisect_left(times, (time_ns, 0))
+        before = bisect_left(times, (times[after - 1][0], 0)) if after else after
+        near = [(abs(times[at][0] - time_ns), times[at][1]) for at in (before, after) if at < len(times)]
+        return self._facts[min(near)[1]] if near else None
 
     def reads_again(self, seen: Evidence, name: str) -> str:
         """Return a sentence about records that a member receives again each time it comes back, or an empty
@@ -160,6 +170,10 @@ class GroupStory:
 
 def stories(seen: Evidence) -> list[GroupStory]:
     """Return all groups."""
+    return seen.once(_stories)
+
+
+def _stories(seen: Evidence) -> list[GroupStory]:
     facts: dict[str, list[Fact]] = {}
     for known in seen.facts(*_STEPS):
         facts.setdefault(known.fact.key[1], []).append(known.fact)

@@ -127,6 +127,7 @@ class RefusedRequests:
 
     def end(self, info: ConnectionInfo) -> None:
         """Take a connection that is over: what was answered on it is not refused in a row."""
+        self._advertised.pop(info.id)
         known = self._refused.peek(_key_of(info)) if len(self._refused) else None
         if not known or info.unanswered or info.incomplete or info.no_response_expected:
             return

@@ -52,6 +52,11 @@ class Logged(NamedTuple):
         times = [time for time in found if time is not None]
         return Phases(*times) if len(times) == len(found) else None
 
+    @property
+    def of_connection(self) -> Self:
+        """The facts that all lines of the connection have: thousands of connections store them."""
+        return type(self)(self.connection, 0, *(None,) * _TIMES, *self[2 + _TIMES :])
+
     def comment(self) -> bytes:
         """Return the comment of a packet. Characters are UTF-8, so that the longest texts fit into an option
         of pcapng. Half a surrogate pair has no UTF-8 and is escaped, as in JSON.

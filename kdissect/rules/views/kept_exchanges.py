@@ -15,6 +15,8 @@ RECENT = 4
 # Maximum number of connections with stored exchanges, the most recently active ones, and at least half of
 # them in any case.
 CONNECTIONS_KEPT = 2048
+# The same for a judge without rules about facts, which needs no exchange of a late fact.
+CONNECTIONS_KEPT_WITHOUT_FACTS = 256
 
 
 class Connected(Protocol):
@@ -49,19 +51,24 @@ class _Held(Generic[View]):
 class RecentExchanges(Generic[View]):
     """A few exchanges of each connection that spoke in this turn or the one before, by its view.
 
-    A turn ends when half of `CONNECTIONS_KEPT` spoke in it. Counting silence by turns needs no order of all
-    connections, so that the native engine (native/src/judging) can count them, too. `rest` receives a view
-    whose exchanges are dropped. `lent(views, turn)` returns the last active turns of native-owned
-    connections, -1 for other ones. Only connections with a turn from `turn` on stay.
+    A turn ends when half as many connections spoke in it as are stored at most. Counting silence by turns
+    needs no order of all connections, so that the native engine (native/src/judging) can count them, too.
+    `rest` receives a view whose exchanges are dropped. `lent(views, turn)` returns the last active turns of
+    native-owned connections, -1 for other ones. Only connections with a turn from `turn` on stay. Without
+    `are_read` no rule reads the exchanges of late facts, and few connections have any.
     """
 
-    __slots__ = ("_kept", "_lent", "_spoke", "_turn", "rest")
+    __slots__ = ("_are_read", "_kept", "_lent", "_spoke", "_turn", "rest")
 
     def __init__(
-        self, rest: Callable[[View], None], lent: Callable[[list[View], int], list[int]] | None = None
+        self,
+        rest: Callable[[View], None],
+        lent: Callable[[list[View], int], list[int]] | None = None,
+        are_read: bool = True,
     ) -> None:
         self.rest = rest
         self._lent = lent
+        self._are_read = are_read
         self._kept: dict[str, _Held[View]] = {}
         self._turn = self._spoke = 0
 
@@ -82,7 +89,8 @@ class RecentExchanges(Generic[View]):
 
     def turns(self) -> tuple[int, int, int]:
         """Return the number of this turn, how many connections spoke in it so far, how many may."""
-        return self._turn, self._spoke, CONNECTIONS_KEPT // 2
+        most = CONNECTIONS_KEPT if self._are_read else CONNECTIONS_KEPT_WITHOUT_FACTS
+        return self._turn, self._spoke, most // 2
 
     def go_on(self, turn: int, spoke: int, speaks: _Held[View] | None = None) -> None:
         """Note that turns went on until here, with one that `speaks` in the last one."""

@@ -10,7 +10,7 @@ use crate::engine::stream::Stream;
 use crate::engine::talk::{Talk, Told};
 use crate::headers::{ACK, CONTROL, FIN, RST};
 use crate::places::FILE_SHIFT;
-use crate::request_log::line_comment::LineComment;
+use crate::request_log::line_comment::{LineComment, NULL};
 
 /// State of a native-owned connection.
 pub struct Lent {
@@ -47,8 +47,8 @@ impl Line {
         &self.comment
     }
 
-    /// Go on to a line; false, without any change, for one of another connection. Other facts about the connection are
-    /// noted.
+    /// Go on to a line; false, without any change, for one of another connection, and for one with another principal:
+    /// answers about the client do not hold any more (`by_loan.rs`). Other facts about the connection are noted.
     fn go_on(&mut self, py: Python<'_>, next: &LineComment<'_>, notes: &mut Vec<Note>) -> bool {
         let before = self.comment.as_bytes(py);
         if before != next.whole {
@@ -56,8 +56,12 @@ impl Line {
             if known.connection != next.connection {
                 return false;
             }
+            let has_other_texts = known.texts != next.texts;
+            if has_other_texts && ![NULL, known.principal()].contains(&next.principal()) {
+                return false;
+            }
             let comment = PyBytes::new(py, next.whole).unbind();
-            if known.texts != next.texts {
+            if has_other_texts {
                 notes.push(Note::Line(comment.clone_ref(py)));
             }
             self.comment = comment;

@@ -169,8 +169,10 @@ impl Talk {
                     met.push(number);
                     self.seen = [&*self.seen, &[number]].concat().into();
                 }
+                // A line of a request log has both frames: no response can follow.
+                let hold = if content.line.is_some() { 0 } else { NO_RESPONSE_HOLD };
                 self.wait(py, engine, asked, content);
-                self.release(py, engine, self.next - 1 - NO_RESPONSE_HOLD, rows);
+                self.release(py, engine, self.next - 1 - hold, rows);
             }
             Told::Response(ordinal, body) => {
                 content.body = body;

@@ -17,6 +17,8 @@ pub const COMMENT: u16 = 1;
 const TIMES: usize = 6;
 const PHASES: [usize; 5] = [0, 1, 2, 4, 5];
 const REMOTE: usize = 2;
+/// A text that the line does not have.
+pub const NULL: &[u8] = b"null";
 
 /// Parts of a comment as they are in it.
 pub struct LineComment<'a> {
@@ -44,6 +46,19 @@ impl<'a> LineComment<'a> {
         }
         let texts = parts.next()?;
         is_plain.then_some(LineComment { whole, connection, line, times, texts })
+    }
+
+    /// The principal as JSON.
+    pub fn principal(&self) -> &'a [u8] {
+        let texts = self.texts.trim_ascii_start();
+        let mut is_escaped = false;
+        let is_end = |byte: &u8| {
+            let ends = *byte == b'"' && !is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            ends
+        };
+        let text = texts.strip_prefix(b"\"").and_then(|text| text.split_inclusive(is_end).next());
+        text.unwrap_or(NULL)
     }
 
     /// How long the broker waited for followers, members or records; None unless all phases are known.
