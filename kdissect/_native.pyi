@@ -32,7 +32,7 @@ from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
-from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
+from kdissect.rules.judging.unmarked_rows import CountTimes, LentRow, PlanRow, TakenBack
 from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import AtRest
 from kdissect.session.beginning import First, ToldOfClient
@@ -996,6 +996,7 @@ class UnmarkedRows:
                 [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None, int],
                 tuple[LentRow, int] | None,
             ],
+            Callable[[JudgedConnection, int, int, int], tuple[int, CountTimes] | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],
