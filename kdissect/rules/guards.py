@@ -159,8 +159,8 @@ class LaterThan(_Condition):
 
 
 class SoonerThanHalf(_Condition):
-    """A response that comes after its request, and before half of the time that a field of the request says in
-    milliseconds.
+    """A response that comes after its request, and before half of the time, in milliseconds, that a field of
+    the request says.
     """
 
     __slots__ = ("field",)
