@@ -14,7 +14,8 @@ CLIENTS = [("", "10.0.0.1", "a"), ("", "10.0.0.1", None), ("s", "10.0.0.2", "\ud
 PARTITIONS = [("t", 0), ("t", 1), ("\udcff", 0), ("u", -1)]
 KEYS = st.tuples(st.sampled_from(CLIENTS), st.sampled_from(PARTITIONS))
 OFFSETS = st.none() | st.integers(-2, 5)
-NEWS = st.tuples(st.none() | st.tuples(st.integers(-2, 5), st.integers(0, 9)), OFFSETS, OFFSETS, st.booleans())
+ASKED = st.none() | st.tuples(st.integers(-2, 5), st.integers(0, 9))
+NEWS = st.tuples(ASKED, OFFSETS, OFFSETS, st.booleans())
 
 
 @given(most=st.integers(1, 6), steps=st.lists(st.tuples(KEYS, NEWS), max_size=40))

@@ -38,6 +38,7 @@ _ENDS_KEPT = 100_000  # partitions, 200 bytes each
 _CLIENTS_KEPT = 20_000  # 200 bytes each
 _TOPICS_KEPT = 10_000  # that were deleted, 200 bytes each
 _LATEST = -1  # timestamp of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
+_OLD_STYLE = 0  # the version of ListOffsets whose response lists offsets
 _MAX_OFFSET = (1 << 63) - 1
 _CURRENT_MAGIC = 2  # of batches with a range of offsets
 
@@ -171,7 +172,7 @@ class Positions:
         former, found = dict(self._former_ends.items()), dict(self._ends.items())
         for ((scope, _, _), partition), position in self._positions.items():
             (_, end, asked_ns), key = position, (scope, partition)
-            deleted_ns = self._deleted.peek((scope, partition[0]))
+            deleted_ns = self._deleted.peek((scope, partition[0])) if self._deleted else None
             known = found if deleted_ns is None or asked_ns > deleted_ns else former
             if end is not None and end > known.get(key, -1):
                 known[key] = end
@@ -325,12 +326,15 @@ def _listed(view: ExchangeView) -> Iterator[tuple[str | bytes, int, int]]:
         for row in topic.partitions or ()
         if row.timestamp == _LATEST
     }
+    has_list = view.version == _OLD_STYLE
     for topic in view.response.topics or ():
+        name = text_of(topic.name)
         for row in topic.partitions or ():
-            offsets = [sent(row, "offset", -1), *(sent(row, "old_style_offsets", None) or ())]
-            offset = max(offsets)
-            if (topic.name, row.partition_index) in latest and not row.error_code and offset >= 0:
-                yield text_of(topic.name), row.partition_index, offset
+            # Hot, once for each partition.
+            listed = sent(row, "old_style_offsets", None) if has_list else (sent(row, "offset", -1),)
+            offset = max(listed or (), default=-1)
+            if offset >= 0 and not row.error_code and (topic.name, row.partition_index) in latest:
+                yield name, row.partition_index, offset
 
 
 Put = Callable[[Taken], None]
