@@ -153,12 +153,17 @@ impl FetchPositions {
         let clients = table.clients.numbers(clients)?;
         let topics = table.topics.numbers(topics)?;
         for of in positions {
-            let (Some(client), Some(topic)) = (clients.get(of.client as usize), topics.get(of.topic as usize))
+            let (Some(client), Some(topic)) =
+                (clients.get(of.client as usize), topics.get(of.topic as usize))
             else {
                 continue;
             };
-            let news =
-                News { asked: of.asked, behind: of.behind, high_watermark: of.high_watermark, is_lost: of.is_lost };
+            let news = News {
+                asked: of.asked,
+                behind: of.behind,
+                high_watermark: of.high_watermark,
+                is_lost: of.is_lost,
+            };
             table.take_in((*client, *topic, of.partition), &news);
         }
         table.clean(py)?;

@@ -80,11 +80,7 @@ impl PositionTable {
         self.clean(py)
     }
 
-    fn get(
-        &self,
-        client: &Bound<'_, PyAny>,
-        partition: (Bound<'_, PyAny>, i64),
-    ) -> PyResult<Option<State>> {
+    fn get(&self, client: &Bound<'_, PyAny>, partition: (Bound<'_, PyAny>, i64)) -> PyResult<Option<State>> {
         let (client, topic) = (self.clients.known(client)?, self.topics.known(&partition.0)?);
         let key = client.zip(topic).map(|(client, topic)| (client, topic, partition.1));
         Ok(key.and_then(|key| self.states.peek(&key)).copied())
