@@ -1,7 +1,7 @@
 """When a rule could speak, as data: its guard.
 
-A rule only receives subjects that its guard marks. A guard may mark more than the rule speaks of, never less,
-unless the rule is `exact` (`kinds.BodyRule`). A rule without a guard receives every subject.
+A rule only receives subjects that its guard marks. A guard may mark more than the rule speaks of, never less.
+That of an `exact` rule (`kinds.BodyRule`) marks just these. A rule without a guard receives every subject.
 
 The guard of a rule about exchanges, or about record batches, is a set of facts, any of which marks one
 (`ExchangeFact`, `BatchFact`). The guard of a rule about bodies is a tuple of conditions, any of which marks
