@@ -32,7 +32,7 @@ from kdissect.model.record_batch import Record
 from kdissect.net.streams.reassembly import StreamState
 from kdissect.rules.judging.body_kind import BodyPair
 from kdissect.rules.judging.judged_connection import JudgedConnection
-from kdissect.rules.judging.unmarked_rows import LentRow, PlanRow, TakenBack
+from kdissect.rules.judging.unmarked_rows import CountTimes, LentRow, PlanRow, TakenBack
 from kdissect.rules.run_coverage.rule_coverage import Exercise
 from kdissect.rules.views.connection_view import AtRest
 from kdissect.session.beginning import First, ToldOfClient
@@ -43,6 +43,8 @@ from kdissect.session.framing import FramingState
 from kdissect.session.handover import Ends, HeldState, SideSummary
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import DistributionRow
+from kdissect.stats.by_group.group_links import ClientKey
+from kdissect.stats.by_group.position_table import Partition, State
 from kdissect.stats.traffic import TallyRow
 from kdissect.stats.watermarks import PartitionKey
 
@@ -731,18 +733,34 @@ class FetchPositions:
         goes_back: _GoesBack | None,
     ) -> tuple[int, int]: ...
     def new_topics(self) -> list[tuple[int, str | bytes]]: ...
-    # Client, topic, partition; offset and time asked for, offset behind records, high watermark, whether the
-    # offset is lost. Then group, topic, partition and offset of commits; groups, each with the broker. Topic,
-    # partition and offset of ends; clients, each with the time of its last Fetch.
+    # Positions go into `table`. Group, topic, partition and offset of commits; groups, each with the broker.
+    # Topic, partition and offset of ends; clients, each with the time of its last Fetch.
     def take(
-        self,
+        self, table: PositionTable, clients: list[ClientKey], topics: list[str]
     ) -> tuple[
-        list[tuple[int, int, int, tuple[int, int] | None, int | None, int | None, bool]],
         list[tuple[int, int, int, int]],
         list[tuple[int, str | bytes]],
         list[tuple[int, int, int]],
         list[tuple[int, int]],
     ]: ...
+
+@final
+class PositionTable:
+    # `stats.by_group.position_table.PositionTable`.
+    def __new__(cls, most: int) -> Self: ...
+    def __len__(self) -> int: ...
+    def learn(
+        self,
+        client: ClientKey,
+        partition: Partition,
+        asked: tuple[int, int] | None,
+        behind: int | None,
+        high_watermark: int | None,
+        is_lost: bool,
+    ) -> None: ...
+    def put(self, client: ClientKey, partition: Partition, state: State) -> None: ...
+    def get(self, client: ClientKey, partition: Partition) -> State | None: ...
+    def items(self) -> list[tuple[tuple[ClientKey, Partition], State]]: ...
 
 _Sum = tuple[int, int, int]
 _Three = tuple[DistributionRow | None, DistributionRow | None, DistributionRow | None]
@@ -996,6 +1014,7 @@ class UnmarkedRows:
                 [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None, int],
                 tuple[LentRow, int] | None,
             ],
+            Callable[[JudgedConnection, int, int, int], tuple[int, CountTimes] | None],
             type[AtRest],
             Callable[[Exchange, int], AtRest],
         ],

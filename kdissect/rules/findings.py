@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from kdissect.model.finding import Finding, Party, Severity, Who
 from kdissect.model.limits import in_force
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.wording import plural
 from kdissect.rules.rule import Once, Rise, Rule
 
@@ -42,21 +43,34 @@ class FindingLog:
         """
         if not self.would_repeat(key, time_ns):
             return False
-        known = self._found.get(key)
-        if known is None:
-            self.dropped += 1
-        else:
-            known.count += 1
-            known.last_time_ns = max(known.last_time_ns, time_ns)
+        self.count(key, 1, time_ns)
         return True
 
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
-        """Return whether a finding only increases a count, now and later: the first one never becomes later.
+    def count(self, key: Key, times: int, last_ns: int) -> None:
+        """Count findings that only increase a count (`would_repeat`), the last of them at a time."""
+        known = self._found.get(key)
+        if known is None:
+            self.dropped += times
+        else:
+            known.count += times
+            known.last_time_ns = max(known.last_time_ns, last_ns)
 
-        A class that overrides `add` to see each finding returns False.
+    def would_repeat(self, key: Key, time_ns: int) -> bool:
+        """Return whether a finding only increases a count, now and later: the first one never becomes
+        later.
+        """
+        after_ns = self.repeats_after(key)
+        return after_ns is not None and time_ns > after_ns
+
+    def repeats_after(self, key: Key) -> int | None:
+        """Return the time after which findings only increase a count; None if no time is known.
+
+        A class that overrides `add` to see each finding returns None.
         """
         known = self._found.get(key)
-        return len(self._found) >= self._most if known is None else time_ns > known.place.time_ns
+        if known is None:
+            return NEVER_NS if len(self._found) >= self._most else None
+        return known.place.time_ns
 
     def add_consequence(self, keys: Iterable[Key], place: tuple[str, int], consequence: str) -> None:
         """Set the consequence of an exchange in its findings, but not in findings that other exchanges

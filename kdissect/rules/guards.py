@@ -1,7 +1,7 @@
 """When a rule could speak, as data: its guard.
 
 A rule only receives subjects that its guard marks. A guard may mark more than the rule speaks of, never less.
-A rule without a guard receives every subject.
+That of an `exact` rule (`kinds.BodyRule`) marks just these. A rule without a guard receives every subject.
 
 The guard of a rule about exchanges, or about record batches, is a set of facts, any of which marks one
 (`ExchangeFact`, `BatchFact`). The guard of a rule about bodies is a tuple of conditions, any of which marks
@@ -159,7 +159,9 @@ class LaterThan(_Condition):
 
 
 class SoonerThanHalf(_Condition):
-    """A response that comes before half of the time that a field of the request says in milliseconds."""
+    """A response that comes after its request, and before half of the time, in milliseconds, that a field of
+    the request says.
+    """
 
     __slots__ = ("field",)
 

@@ -13,7 +13,7 @@ Rules of the game:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,9 +26,10 @@ from kdissect.model.errors import DecodeError, FaultKind
 from kdissect.model.finding import Who
 from kdissect.model.frame import Frame
 from kdissect.model.native import native
+from kdissect.model.packets.packet import NEVER_NS
 from kdissect.model.wording import plural
-from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of
-from kdissect.rules.findings import FindingLog
+from kdissect.rules.finding_evidence import Occurrence, finding_of, has_no_error, occurrence_of, party_of
+from kdissect.rules.findings import FindingLog, key_from
 from kdissect.rules.framing.frame_size import SizeOffByOne
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.judging.batch_judge import BatchJudge
@@ -38,7 +39,7 @@ from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import LOOKS_EVERY, Before, Outcome, Repeated, outcome_of
 from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.judging.shown_bodies import NodeRules, ShownBodies, ShownExchange
-from kdissect.rules.kinds import ExchangeRule, FactRule, UndecodableRule
+from kdissect.rules.kinds import BodyRule, ExchangeRule, FactRule, UndecodableRule
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import REQUEST, RESPONSE, Once, Rule, Violation
 from kdissect.rules.run_coverage.coverage import Coverage
@@ -189,7 +190,8 @@ class Judge:
 
             offers = RepeatedOffers(self._history, self._subjects, self._view, self._knows_offer, self._facts)
             parts = self._views, self._subjects, self._history, self._batches, self.coverage, self._recent
-            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts, self._repeats, self._count)
+            counts = self._repeats, self._count, self._repeated
+            self._unmarked = UnmarkedRows(*parts, offers, self._pass_facts, *counts)
         return self._unmarked.take(block, start)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -555,6 +557,32 @@ class Judge:
     def _count(self, occurrences: Iterable[Occurrence]) -> None:
         for one in occurrences:
             self.findings.repeats(one.key, one.time_ns)
+
+    def _repeated(
+        self, view: ConnectionView, rules: Iterable[BodyRule], kind: tuple[int, int]
+    ) -> tuple[int, Callable[[int, int], None]] | None:
+        """Return what counts further faults of these exact rules in responses of a kind (API key and
+        version), and the time of the response after which they only increase counts. None: each must be
+        looked at.
+        """
+        if view.doubt is not None:
+            return None
+        party, keys = party_of(view.info, Who.BROKER, self._labels), []
+        for rule in rules:
+            if not rule.stands_alone or _lacking(rule, view):
+                return None
+            if self.who in (None, Who.BROKER):
+                keys.append(key_from(rule.once, rule.code, rule.claim, party, (*kind, RESPONSE, ""), "", ""))
+        after_ns = [self.findings.repeats_after(key) for key in keys]
+        known_ns = [time_ns for time_ns in after_ns if time_ns is not None]
+        if len(known_ns) < len(keys):
+            return None
+
+        def count(times: int, last_ns: int) -> None:
+            for key in keys:
+                self.findings.count(key, times, last_ns)
+
+        return max(known_ns, default=NEVER_NS), count
 
     def _knows_offer(self, info: ConnectionInfo, answer: Any) -> bool:
         """Return whether no rule is about the versions that a response offers, by its values."""

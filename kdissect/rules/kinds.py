@@ -134,13 +134,15 @@ class BodyRule(Rule):
 
     `refusable`: the fault is the application's, and Apache Kafka refuses it. Only a broker that accepts it is
     at fault. Such a rule judges the broker, and only where the answer carries no error. `guard` marks the
-    bodies that it could judge (`rules.guards`). Without a guard it receives all.
+    bodies that it could judge (`rules.guards`). Without a guard it receives all. `exact`: each response that
+    the guard marks has one fault, of the broker, without a path. Repeated ones are counted without a look.
     """
 
     on: ClassVar[tuple[tuple[str, str], ...]] = ()
     versions: ClassVar[Versions] = Versions(0, NO_UPPER_BOUND)
     refusable: ClassVar[bool] = False
     guard: ClassVar[Guard | None] = None
+    exact: ClassVar[bool] = False
 
     @property
     def vantage(self) -> str:

@@ -25,9 +25,9 @@ class CodesByExchange(FindingLog):
         self.is_full = False
         self._codes: dict[tuple[str, int], set[str]] = {}
 
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
+    def repeats_after(self, key: Key) -> int | None:
         """Each one is looked at."""
-        return False
+        return None
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding about an exchange."""

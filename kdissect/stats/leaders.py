@@ -17,9 +17,9 @@ BROKERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000  # of all topics; 200 bytes each
 _NO_LEADER = -1  # MetadataResponse: LEADER_NOT_AVAILABLE
 
-# Bytes of answers that wait: an answer about a cluster of 2000 partitions has 64 KB, its values ten times the
-# size.
-_WAITING_BYTES = 1 << 17
+# Bytes of answers that wait: an answer about a cluster of 5000 partitions has 128 KB, its values ten times as
+# much.
+_WAITING_BYTES = 1 << 19
 
 BrokerKey = tuple[str, int]
 """Capture set, node id."""

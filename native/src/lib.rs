@@ -23,6 +23,7 @@ mod judging;
 mod line_merge;
 mod lines;
 mod places;
+mod recent_table;
 mod records;
 mod request_log;
 mod runs;
@@ -34,7 +35,7 @@ mod transfers;
 mod wire;
 
 /// Version of the interface between Python and this library. Python rejects another number.
-const INTERFACE: u32 = 27;
+const INTERFACE: u32 = 28;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -102,6 +103,7 @@ fn add_transfers(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transfers::told_names::ToldNames>()?;
     module.add_class::<transfers::topic_sums::TopicSums>()?;
     module.add_class::<transfers::fetch_positions::FetchPositions>()?;
+    module.add_class::<transfers::position_table::PositionTable>()?;
     module.add_class::<transfers::delays::Delays>()?;
     module.add_class::<transfers::refetches::Refetches>()?;
     module.add_class::<transfers::fetch_polls::FetchPolls>()?;

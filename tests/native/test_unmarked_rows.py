@@ -290,9 +290,12 @@ def _polls(minima: Iterable[int]) -> list[Packet]:
     return talk.close()
 
 
-def test_findings_that_only_increase_a_count_become_no_object(native: Any, tmp_path: Path) -> None:
+def test_findings_that_only_increase_a_count_become_no_object(
+    native: Any, tmp_path: Path, shown_rows: list[int]
+) -> None:
     path = write_pcap(tmp_path / "early.pcap", _polls([1] * ROUNDS))
     assert _assert_same(native, path) >= ROUNDS - 2
+    assert len(shown_rows) <= 2
     (found,) = (
         one for one in _Way(native, path, in_blocks=True).judge.findings.all() if one.code == "FET008"
     )
@@ -303,6 +306,44 @@ def test_findings_that_only_increase_a_count_become_no_object(native: Any, tmp_p
 @given(minima=st.lists(st.sampled_from((0, 1, 1, 2)), max_size=30))
 def test_findings_among_polls_without_one(native: Any, tmp_path: Path, minima: list[int]) -> None:
     _assert_same(native, write_pcap(tmp_path / "early.pcap", _polls(minima)))
+
+
+_MOVED = {"epoch": 2, "end_offset": -1}
+_POLL = {**full_fetch([0]), "min_bytes": 2, "max_wait_ms": 500}
+REASONS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
+    "none": (5, {}, fetch_answer(0)),
+    "none, with an error code": (11, {}, fetch_answer(0)),
+    "none, with tags": (12, {}, fetch_answer(0)),
+    "no partition": (5, {}, {"responses": []}),
+    "a topic without a partition": (5, {}, fetch_answer()),
+    "no partition, with an error code": (11, {}, {"responses": []}),
+    "an error": (11, {}, fetch_answer(0) | {"error_code": 9}),
+    "an error of a partition": (5, {}, fetch_answer(0, error_code=3)),
+    "a throttle": (5, {}, fetch_answer(0) | {"throttle_time_ms": 5}),
+    "another replica": (11, {}, fetch_answer(0, preferred_read_replica=0)),
+    "a diverging epoch": (12, {}, fetch_answer(0, diverging_epoch=_MOVED)),
+    "a session": (11, {"session_id": 5, "session_epoch": 1}, fetch_answer(0)),
+    "nothing was asked": (5, {"topics": []}, fetch_answer()),
+    "some bytes": (11, {}, fetch_answer(0, records=b"\0")),
+    "enough bytes": (11, {}, fetch_answer(0, records=b"\0\0")),
+    "no wait": (11, {"max_wait_ms": 0}, fetch_answer(0)),
+}
+"""Of a response at once: version, what the request says, the response."""
+
+
+@pytest.mark.parametrize("reason", REASONS)
+@pytest.mark.parametrize("wait_ns", [0, -2_000_000])
+def test_a_reason_among_repeated_findings(native: Any, tmp_path: Path, reason: str, wait_ns: int) -> None:
+    """What a guard counts without a look is what its rule finds."""
+    talk = ScriptedConnection()
+    version, changes, answer = REASONS[reason]
+    for number in range(12):
+        talk.exchange("Fetch", version, _POLL, fetch_answer(0))
+        if number > 5:
+            talk.ask("Fetch", version, _POLL | changes)
+            talk.talk.wait(wait_ns)
+            talk.answer("Fetch", version, answer)
+    _assert_same(native, write_pcap(tmp_path / "early.pcap", talk.close()))
 
 
 @SETTINGS

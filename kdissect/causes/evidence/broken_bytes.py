@@ -61,9 +61,9 @@ class BrokenBytes(FindingLog):
         self._open: Table[str, list[tuple[Finding, int]]] = Table(OPEN_KEPT)
         self.found: Table[BrokenKey, Broken] = Table(KEYS_KEPT)
 
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
+    def repeats_after(self, key: Key) -> int | None:
         """Each finding counts."""
-        return False
+        return None
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding. The connection's parties are known when it ends."""

@@ -30,7 +30,8 @@ from kdissect.session.problem import Reason
 from kdissect.stats.by_fetcher.fetch_session_traffic import fetch_session_facts
 from kdissect.stats.by_group.group_links import ClientKey
 from kdissect.stats.by_group.group_rows import group_facts
-from kdissect.stats.by_group.positions import Partition, Position
+from kdissect.stats.by_group.position_table import Partition
+from kdissect.stats.by_group.positions import Position
 from kdissect.stats.by_producer.producer_rows import producer_facts
 from kdissect.stats.by_producer.written_offsets import Written
 from kdissect.stats.by_topic.topic_rows import topic_facts

@@ -124,9 +124,9 @@ class TakenFindings(FindingLog):
         super().__init__()
         self._taken = taken
 
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
+    def repeats_after(self, key: Key) -> int | None:
         """Each one is looked at."""
-        return False
+        return None
 
     def add(self, rule: Rule, finding: Finding) -> None:
         """Take a finding, or not."""

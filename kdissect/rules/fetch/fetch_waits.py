@@ -6,7 +6,18 @@ from typing import Any
 from kdissect.decoders.generated.values import sent
 from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.model.wording import plural
-from kdissect.rules.guards import All, Empty, InRequest, LaterThan, LessThanAsked, Not, Other, SoonerThanHalf
+from kdissect.rules.guards import (
+    Above,
+    All,
+    Empty,
+    InRequest,
+    LaterThan,
+    LessThanAsked,
+    Longer,
+    Not,
+    Other,
+    SoonerThanHalf,
+)
 from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import BOTH_FRAMES, RESPONSE, Once, Rise, Violation
 from kdissect.rules.views.body_view import Body
@@ -14,6 +25,17 @@ from kdissect.rules.views.body_view import Body
 # Time for the network and quotas beyond max_wait_ms.
 _SLACK_NS = 1_000_000_000
 _HAS_ERROR_CODE = 7  # the Fetch version that brought an error code for the whole answer (KIP-227)
+_LEAST_CODE = -(1 << 15)  # an int16
+_DIVERGING = ".responses.partitions.diverging_epoch"
+_EARLY = (
+    SoonerThanHalf(".max_wait_ms"),
+    LessThanAsked("records", ".min_bytes"),
+    InRequest(Not(Other((".session_id",), frozenset({0})))),
+    InRequest(Not(Empty((".topics",)))),
+    Not(Other((".throttle_time_ms", "error_code"), frozenset({0}))),
+    Not(Above(("preferred_read_replica",), -1)),
+    Not(Other((f"{_DIVERGING}.epoch", f"{_DIVERGING}.end_offset"), frozenset({-1}))),
+)
 
 
 class LateFetch(BodyRule):
@@ -77,16 +99,10 @@ class EarlyFetch(BodyRule):
     # second.
     rises = Rise(100, 10)
     guard = (
-        All(
-            (
-                SoonerThanHalf(".max_wait_ms"),
-                LessThanAsked("records", ".min_bytes"),
-                InRequest(Not(Other((".session_id",), frozenset({0})))),
-                InRequest(Not(Empty((".topics",)))),
-                Not(Other((".throttle_time_ms", "error_code"), frozenset({0}))),
-            )
-        ),
+        All((*_EARLY, Longer((".responses.partitions",), 0))),
+        All((*_EARLY, Above((".error_code",), _LEAST_CODE - 1))),  # the version has the field
     )
+    exact = True
 
     def check(self, body: Body) -> Iterator[Violation]:
         """Yield bytes and latency of a full, sessionless fetch."""

@@ -171,6 +171,8 @@ class BodyGuards:
         self._terms: list[TermRow] = []
         self.bits = [0, 0]
         """Those of the guards about the request, and about the response."""
+        self.loose = self.shared_bits
+        """Those that mark more than their guards say."""
         self._marks: Callable[..., int] | None = None
 
     shared_bits = 1 << _LAST_GUARD
@@ -190,6 +192,7 @@ class BodyGuards:
             conditions = part.conditions if isinstance(part, All) else (part,)
             for condition in conditions:
                 found, is_barred = self._of(condition, is_response)
+                self.loose |= 1 << number if found == _ALWAYS else 0
                 is_possible &= found != (_ALWAYS if is_barred else _NEVER)
                 bit = 1 << found if found >= 0 else 0
                 needed, barred = (needed, barred | bit) if is_barred else (needed | bit, barred)
@@ -523,7 +526,9 @@ class _Look:
         first = self._slots[numbers[0]]
         if what == "later":
             return latency_ns > first * _NS_PER_MS + numbers[1]
-        return latency_ns * 2 < first * _NS_PER_MS if what == "sooner" else first < self._slots[numbers[1]]
+        if what == "sooner":
+            return 0 < latency_ns * 2 < first * _NS_PER_MS
+        return first < self._slots[numbers[1]]
 
     def _of(self, value: Value, path: str) -> None:
         for name, item in items(value):

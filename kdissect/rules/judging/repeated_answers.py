@@ -22,9 +22,9 @@ Kind = tuple[int, int]
 _Bodies = tuple[int, int, str, str, bytes, bytes]
 """API key and version, scope and address of the broker, both bodies."""
 
-# Bytes of stored bodies: the response about a cluster of 2000 partitions has 64 KB. Their stored statements
-# are some ten times larger.
-MOST_BYTES = 1 << 17
+# Bytes of stored bodies: the response about a cluster of 5000 partitions has 128 KB, and each broker sends
+# one. Their stored statements are some ten times larger.
+MOST_BYTES = 1 << 19
 
 
 class ToldAgain:

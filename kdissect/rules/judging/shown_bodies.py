@@ -51,9 +51,20 @@ class ShownBodies:
         """
         self.checkable = self._bits_of_bodies() & ~guards.shared_bits
         """Marks that are only of rules about whole bodies, which a short look can follow."""
+        self.exact = self._exact_bits() & ~guards.loose
+        """Marks that are only of rules that are exact: each stands for one fault."""
         self.open_rules = [rule for rule, _ in self._body_rules if rule.guard is None]
         """Rules about whole bodies without a guard: they receive all bodies."""
         self._shown: dict[int, tuple[tuple[BodyRule, ...], NodeRules]] = {}
+
+    def _exact_bits(self) -> int:
+        exact = others = 0
+        for rule, bits in chain(self._body_rules, *self._node_rules.values()):
+            if isinstance(rule, BodyRule) and rule.exact:
+                exact |= bits
+            else:
+                others |= bits
+        return exact & ~others
 
     def _bits_of_bodies(self) -> int:
         bodies = pieces = 0
@@ -120,6 +131,7 @@ class ShownExchange:
         self.is_guarded = not any(side.open_rules for side in self.sides)
         self.silent = self.sides[0].silent | self.sides[1].silent
         self.checkable = (self.sides[0].checkable | self.sides[1].checkable) & ~self.silent
+        self.exact = self.checkable & (self.sides[0].exact | self.sides[1].exact)
         self._is_same_for_all = api_key == API_VERSIONS
         self._without_finding: set[tuple[bytes, bytes]] = set()
         """Bodies of requests and responses that are equal on many connections. Their rules only read the two
@@ -129,6 +141,10 @@ class ShownExchange:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the bodies, which another process judges once more."""
         return self.__dict__ | {"_without_finding": set()}
+
+    def rules(self, marks: int) -> list[BodyRule]:
+        """Return the rules about whole bodies for an exchange with these marks."""
+        return [rule for side in self.sides for rule in side.shown(marks)[0]]
 
     def faults(self, exchange: Exchange, marks: int = 0) -> list[BodyFault] | None:
         """Return the faults of the bodies of an exchange, which fit, with these marks, all `checkable`. None:

@@ -41,6 +41,7 @@ from kdissect.rules.judging.repeated_answers import Kind, ToldAgain
 from kdissect.rules.judging.repeated_offers import RepeatedOffers
 from kdissect.rules.judging.rule_index import Subjects
 from kdissect.rules.judging.shown_bodies import BodyFault
+from kdissect.rules.kinds import BodyRule
 from kdissect.rules.rule import REQUEST, RESPONSE
 from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise
@@ -76,12 +77,15 @@ PlanRow = tuple[
     _Again | None,
     int,
     int,
+    int,
     bool,
 ]
 """The guards of bodies, how batches are looked at, bodies as rows by partition, what machines ask, what takes
-exchanges that come again, marks of rules that never speak of such bodies, marks that `_show` follows, and
-whether rules or machines need all exchanges as objects.
+exchanges that come again, marks of rules that never speak of such bodies, marks that `_show` follows, marks
+that each stand for one fault, and whether rules or machines need all exchanges as objects.
 """
+CountTimes = Callable[[int, int], None]
+"""Counts findings: how many, and the time of the last one."""
 TakenBack = tuple[
     JudgedConnection, list[Exchange], Earlier, tuple[int, int, int | None], tuple[int, bool],
     list[Earlier], int,
@@ -108,6 +112,9 @@ class UnmarkedRows:
         passes: Callable[[list[Fact], Exchange], bool],
         repeats: Callable[[Exchange, ConnectionView, Sequence[BodyFault]], list[Occurrence] | None],
         count: Callable[[Iterable[Occurrence]], None],
+        repeated: Callable[
+            [ConnectionView, Iterable[BodyRule], tuple[int, int]], tuple[int, CountTimes] | None
+        ],
     ) -> None:
         self._views = views
         self._subjects = subjects
@@ -116,7 +123,7 @@ class UnmarkedRows:
         self._coverage = coverage
         self._recent = recent
         self._passes = passes
-        self._repeats, self._count = repeats, count
+        self._repeats, self._count, self._repeated = repeats, count, repeated
         self._offers = offers
         self._again = ToldAgain()
         self._heartbeats = RepeatedHeartbeats(history.modern_groups)
@@ -127,7 +134,7 @@ class UnmarkedRows:
         self._rows = native.UnmarkedRows(
             (
                 self._lend, self._are_lent, self._take_back, self._plan_of, self._codes_of, self._pair_of,
-                self._settle, self._show, self._begin, AtRest, AtRest.of,
+                self._settle, self._show, self._begin, self._repeated_by, AtRest, AtRest.of,
             ),
             (METADATA_TOPIC.encode(), METADATA_TOPIC_ID),
             (LOG_TOPICS, batches.is_own_topic, batches.name_changes),
@@ -247,7 +254,7 @@ class UnmarkedRows:
         stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored, leaders
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
-        marks = shown.silent, shown.checkable & ~others
+        marks = shown.silent, shown.checkable & ~others, shown.exact & ~others
         return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
     def _show(self, exchange: Exchange, marks: int, is_shown: bool, has_marked: bool) -> int | None:
@@ -284,6 +291,15 @@ class UnmarkedRows:
         elif response is not None:
             self._again.note(exchange)
         return batches
+
+    def _repeated_by(
+        self, view: JudgedConnection, api_key: int, version: int, marks: int
+    ) -> tuple[int, CountTimes] | None:
+        """Return what counts the faults of rows with these marks, each of which stands for one fault, and the
+        time of the response after which they only increase counts. None: such rows must be shown.
+        """
+        rules = self._subjects.shown_of((api_key, version, version)).rules(marks)
+        return self._repeated(view, rules, (api_key, version))
 
     def _batches_in(self, exchange: Exchange, asked: Any) -> int | None:
         """Return the number of batches that the native engine does not count; None if a rule needs one, or

@@ -24,7 +24,7 @@ from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog, in_words
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.migrated_groups import is_migrated, joined_row
-from kdissect.stats.by_group.positions import Partition
+from kdissect.stats.by_group.position_table import Partition
 
 Facts = dict[str, Any]
 Commits = Mapping[Partition, int]

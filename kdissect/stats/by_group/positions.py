@@ -25,6 +25,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.by_group.group_links import ClientKey, client_key
+from kdissect.stats.by_group.position_table import Partition, PositionTable
 from kdissect.stats.by_group.refetches import LastFetch, Refetches, StuckAt, refetches, see_fetch
 from kdissect.stats.by_offset.deleted_commits import deleted_partitions, of_deleted_groups
 from kdissect.stats.client import text_of
@@ -37,23 +38,17 @@ _ENDS_KEPT = 100_000  # partitions, 200 bytes each
 _CLIENTS_KEPT = 20_000  # 200 bytes each
 _TOPICS_KEPT = 10_000  # that were deleted, 200 bytes each
 _LATEST = -1  # timestamp of ListOffsets (org.apache.kafka.common.requests.ListOffsetsRequest)
+_OLD_STYLE = 0  # the version of ListOffsets whose response lists offsets
 _MAX_OFFSET = (1 << 63) - 1
 _CURRENT_MAGIC = 2  # of batches with a range of offsets
 
-Partition = tuple[str, int]
-"""Topic as `transfers.topic_key` has it, and partition."""
 Commits = list[tuple[str | bytes, list[tuple[int, int, int, int]]]]
 """By topic, by name or id, the partitions, each with its offset."""
-Learned = tuple[ClientKey, Partition, tuple[int, int] | None, int | None, int | None, bool]
-"""A client's Fetches: the requested offset with its time, the offset after records that came since then, and
-the high watermark. None for a value without news. Then whether the offset is lost: a request log omits the
-records.
-"""
 Committed = tuple[str, str, Partition, int]
 """Capture set and group, partition, the offset committed last."""
 Ended = tuple[str, Partition, int]
 """Capture set, partition, the offset after the last record that a producer wrote."""
-Taken = tuple[list[Learned], list[Committed], list[Ended], list[tuple[ClientKey, int]]]
+Taken = tuple[list[Committed], list[Ended], list[tuple[ClientKey, int]]]
 """Last: clients, each with the time of its last Fetch."""
 GoesBack = Callable[[ConnectionInfo, str, Commits, int], bool]
 """Whether a commit is for Python, by connection, group, the offsets that it commits, and its time."""
@@ -68,7 +63,11 @@ class Position(NamedTuple):
     time_ns: int
 
 
-_NOWHERE = Position(None, None, 0)
+_NOWHERE = (None, None, 0)
+
+
+def _no_positions() -> PositionTable | native.PositionTable:
+    return native.PositionTable(_POSITIONS_KEPT) if is_compiled else PositionTable(_POSITIONS_KEPT)
 
 
 class Positions:
@@ -79,8 +78,8 @@ class Positions:
     def __init__(self, names: TopicNames, *, watches_refetches: bool = False) -> None:
         self._names = names
         self._refetches = refetches() if watches_refetches else None
-        self._fetches = _FetchPositions(names, self._refetches) if is_compiled else None
-        self._positions: Table[tuple[ClientKey, Partition], Position] = Table(_POSITIONS_KEPT)
+        self._positions = _no_positions()
+        self._fetches = self._fetching()
         self._commits: Table[tuple[str, str, Partition], int] = Table(_COMMITS_KEPT)
         self._ends: Table[tuple[str, Partition], int] = Table(_ENDS_KEPT)
         self._former_ends: Table[tuple[str, Partition], int] = Table(_ENDS_KEPT)
@@ -94,13 +93,22 @@ class Positions:
         use.
         """
         self.catch_up()
-        return vars(self) | {"_fetches": self._fetches is not None, "_refetches": self._refetches is not None}
+        return vars(self) | {
+            "_fetches": self._fetches is not None,
+            "_refetches": self._refetches is not None,
+            "_positions": self._positions.items(),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._refetches = refetches() if state["_refetches"] else None
-        is_used = is_compiled and state["_fetches"]
-        self._fetches = _FetchPositions(self._names, self._refetches) if is_used else None
+        self._positions = _no_positions()
+        for (client, partition), position in state["_positions"]:
+            self._positions.put(client, partition, position)
+        self._fetches = self._fetching() if state["_fetches"] else None
+
+    def _fetching(self) -> _FetchPositions | None:
+        return _FetchPositions(self._names, self._refetches, self._positions) if is_compiled else None
 
     def learn_fetch(self, exchange: Exchange) -> None:
         """Take the next Fetch. Its positions are known after `catch_up`."""
@@ -163,9 +171,9 @@ class Positions:
         self.catch_up()
         former, found = dict(self._former_ends.items()), dict(self._ends.items())
         for ((scope, _, _), partition), position in self._positions.items():
-            end, key = position.high_watermark, (scope, partition)
-            deleted_ns = self._deleted.peek((scope, partition[0]))
-            known = found if deleted_ns is None or position.time_ns > deleted_ns else former
+            (_, end, asked_ns), key = position, (scope, partition)
+            deleted_ns = self._deleted.peek((scope, partition[0])) if self._deleted else None
+            known = found if deleted_ns is None or asked_ns > deleted_ns else former
             if end is not None and end > known.get(key, -1):
                 known[key] = end
         return former | found
@@ -207,9 +215,7 @@ class Positions:
                 self._fetches = None  # from here on some are forgotten, in their order
 
     def _put_all(self, taken: Taken) -> None:
-        learned, committed, ended, fetched = taken
-        for row in learned:
-            self._learn(*row)
+        committed, ended, fetched = taken
         for capture_set, group, partition, offset in committed:
             self._commits.put((capture_set, group, partition), offset)
         for scope, partition, offset in ended:
@@ -217,34 +223,14 @@ class Positions:
         for client, time_ns in fetched:
             self._last_fetches.put(client, time_ns)
 
-    def _learn(
-        self, client: ClientKey, partition: Partition, asked: tuple[int, int] | None, behind: int | None,
-        high_watermark: int | None, is_lost: bool = False,
-    ) -> None:  # fmt: skip
-        """Note the requested offset and its time, the one after received records, and the high watermark.
-
-        The offset `is_lost` after records that are not known.
-        """
-        # Hot, once for each partition of a Fetch.
-        key = client, partition
-        offset, known_watermark, time_ns = self._positions.peek(key) or _NOWHERE  # `put` counts as its use
-        if asked is not None:
-            offset, time_ns = asked
-        if is_lost:
-            offset = None
-        elif behind is not None and behind > (offset or 0):
-            offset = behind
-        watermark = known_watermark if high_watermark is None else high_watermark
-        self._positions.put(key, Position(offset, watermark, time_ns))
-
     def of_client(self, client: ClientKey, partition: Partition) -> Position:
         """Return the position of a client."""
-        return self._positions.peek((client, partition)) or _NOWHERE
+        return Position(*(self._positions.get(client, partition) or _NOWHERE))
 
     def all(self) -> list[tuple[tuple[ClientKey, Partition], Position]]:
         """Return the positions of all clients and partitions."""
         self.catch_up()
-        return list(self._positions.items())
+        return [(key, Position(*position)) for key, position in self._positions.items()]
 
     def stuck(self) -> list[StuckAt]:
         """Return the runs of connections that fetched one offset again and again although records came, if
@@ -272,7 +258,9 @@ class Positions:
         for topic in view.request.topics or ():
             name = self._name(view, topic)
             for row in topic.partitions or ():
-                self._learn(client, (name, row.partition), (row.fetch_offset, time_ns), None, None)
+                self._positions.learn(
+                    client, (name, row.partition), (row.fetch_offset, time_ns), None, None, False
+                )
 
     def _answered(self, view: ExchangeView) -> None:
         client, behind = client_key(view), self._behind(view)
@@ -281,11 +269,12 @@ class Positions:
             for row in topic.partitions or ():
                 if not row.error_code and row.high_watermark >= 0:
                     offset = behind.get((topic_of(topic), row.partition_index))
-                    self._learn(client, (name, row.partition_index), None, offset, row.high_watermark)
+                    place = name, row.partition_index
+                    self._positions.learn(client, place, None, offset, row.high_watermark, False)
         for field, size in logged_records(view.exchange):
             if size != 0 and field.partition is not None:  # how far they go is not known
                 name = topic_key(self._names, view.info, field.topic_id or field.topic or "")
-                self._learn(client, (name, field.partition), None, None, None, is_lost=True)
+                self._positions.learn(client, (name, field.partition), None, None, None, True)
 
     def _behind(self, view: ExchangeView) -> dict[Any, int]:
         """Return the offsets after the records in an answer."""
@@ -337,24 +326,35 @@ def _listed(view: ExchangeView) -> Iterator[tuple[str | bytes, int, int]]:
         for row in topic.partitions or ()
         if row.timestamp == _LATEST
     }
+    has_list = view.version == _OLD_STYLE
     for topic in view.response.topics or ():
+        name = text_of(topic.name)
         for row in topic.partitions or ():
-            offsets = [sent(row, "offset", -1), *(sent(row, "old_style_offsets", None) or ())]
-            offset = max(offsets)
-            if (topic.name, row.partition_index) in latest and not row.error_code and offset >= 0:
-                yield text_of(topic.name), row.partition_index, offset
+            # Hot, once for each partition.
+            listed = sent(row, "old_style_offsets", None) if has_list else (sent(row, "offset", -1),)
+            offset = max(listed or (), default=-1)
+            if offset >= 0 and not row.error_code and (topic.name, row.partition_index) in latest:
+                yield name, row.partition_index, offset
 
 
 Put = Callable[[Taken], None]
+"""Takes what was read besides the positions."""
 
 
 class _FetchPositions:
-    """Fetches and commits that the native engine read, until Python takes them."""
+    """Fetches and commits that the native engine read, until Python takes them. Positions go into `table`."""
 
-    def __init__(self, names: TopicNames, seen: native.Refetches | Refetches | None) -> None:
+    def __init__(
+        self,
+        names: TopicNames,
+        seen: native.Refetches | Refetches | None,
+        table: native.PositionTable | PositionTable,
+    ) -> None:
         self.numbers = Numbers(names)
-        assert not isinstance(seen, Refetches)  # it is compiled
+        assert not isinstance(seen, Refetches)  # it is compiled, as the table is
+        assert not isinstance(table, PositionTable)
         self._fetches = native.FetchPositions(seen)
+        self._table = table
 
     @property
     def has_commits(self) -> bool:
@@ -405,14 +405,12 @@ class _FetchPositions:
             put(self.take())
 
     def take(self) -> Taken:
-        """Return and forget the facts read, by client or group and partition, in their order."""
+        """Put the positions into the table. Return and forget the other facts read, by client or group and
+        partition, in their order.
+        """
         numbers = self.numbers
-        names = [named.identity for named in numbers.topics]
-        positions, commits, groups, ends, fetched = self._fetches.take()
-        learned = [
-            (numbers.clients[client][1], (names[topic], partition), asked, behind, high_watermark, is_lost)
-            for client, topic, partition, asked, behind, high_watermark, is_lost in positions
-        ]
+        names, clients = [named.identity for named in numbers.topics], [key for _, key in numbers.clients]
+        commits, groups, ends, fetched = self._fetches.take(self._table, clients, names)
         keys = [(numbers.scope_of(broker), text_of(group)) for broker, group in groups]
         committed = [
             (*keys[group], (names[topic], partition), offset) for group, topic, partition, offset in commits
@@ -421,9 +419,9 @@ class _FetchPositions:
         ended = [
             (topics[topic].scope, (names[topic], partition), offset) for topic, partition, offset in ends
         ]
-        times = [(numbers.clients[client][1], time_ns) for client, time_ns in fetched]
+        times = [(clients[client], time_ns) for client, time_ns in fetched]
         numbers.clear()
-        return learned, committed, ended, times
+        return committed, ended, times
 
 
 def name_of(names: TopicNames, info: ConnectionInfo, named: str | bytes) -> str:

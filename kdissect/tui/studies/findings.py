@@ -67,9 +67,9 @@ class _PlacedFindings(FindingLog):
         self._context = context
         self._codes: list[tuple[str, int, str]] = []
 
-    def would_repeat(self, key: Key, time_ns: int) -> bool:
-        """Return False: each finding is read."""
-        return False
+    def repeats_after(self, key: Key) -> int | None:
+        """Return None: each finding is read."""
+        return None
 
     def add(self, rule: Rule, finding: Finding) -> None:
         super().add(rule, finding)

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
+use super::counted::Repeated;
 use crate::engine::completed::{Request, Row};
 use crate::engine::exchange_block::BlockRow;
 use crate::engine::kind::Kind;
@@ -41,6 +42,8 @@ const CLIENT_ID_AT: usize = 8;
 const WAITING_KEPT: usize = 100;
 const RECENT: usize = 4;
 const RECENT_BYTES: usize = 16 << 10;
+/// Kinds and marks whose faults are remembered as repeated ones.
+const REPEATED_KEPT: usize = 16;
 pub const BOUNDS: [i64; 12] = [
     LARGE_FROM as i64,
     LEAST_REQUEST as i64,
@@ -142,6 +145,8 @@ pub struct Connection {
     kinds: Vec<u32>,
     last: Option<Earlier>,
     recent: Vec<Earlier>,
+    /// Faults that may repeat, by kind and marks.
+    repeated: Vec<((u32, u64), Arc<Repeated>)>,
     /// Rows of the block that are stored separately.
     pub large: Vec<(usize, Earlier)>,
     /// Its last row, counted over all rows that passed, 0 if none passed since the handover.
@@ -197,6 +202,7 @@ impl Connection {
             kinds: Vec::new(),
             last: None,
             recent: Vec::new(),
+            repeated: Vec::new(),
             large: Vec::new(),
             touched: 0,
         }
@@ -212,6 +218,32 @@ impl Connection {
         let found = is_within(settled.bind(py), kind)?;
         if found {
             self.kinds.push(number);
+        }
+        Ok(found)
+    }
+
+    /// What counts the faults of a row with these marks, each of which stands for one fault; None if it must be shown.
+    /// `repeated_by` decides.
+    pub fn repeated(
+        &mut self,
+        py: Python<'_>,
+        row: &Row,
+        marks: u64,
+        repeated_by: &Py<PyAny>,
+    ) -> PyResult<Option<Arc<Repeated>>> {
+        let kind = &row.request.kind;
+        let key = (kind.number(), marks);
+        if let Some((_, known)) = self.repeated.iter().find(|(of, _)| *of == key) {
+            return Ok(Some(known.clone()));
+        }
+        let asked = (&self.view, kind.api_key, kind.version, marks);
+        let found: Option<(i64, Py<PyAny>)> = repeated_by.bind(py).call1(asked)?.extract()?;
+        let found = found.map(|found| Arc::new(Repeated::of(found)));
+        if let Some(found) = &found {
+            if self.repeated.len() >= REPEATED_KEPT {
+                self.repeated.clear();
+            }
+            self.repeated.push((key, found.clone()));
         }
         Ok(found)
     }

@@ -1,9 +1,11 @@
 //! Counts of rows that passed, until Python needs them: bodies by kind and software, latencies,
 //! times.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
-use crate::engine::completed::Row;
+use crate::engine::completed::{Content, Row};
 use crate::records::quick::QuickMap;
 use crate::stats::distribution::{bin_of, Distribution, DistributionRow};
 
@@ -22,6 +24,24 @@ struct Kind {
     batches: u64,
 }
 
+/// Faults of rows with equal marks on a connection.
+pub struct Repeated {
+    /// The time of a response after which they only increase counts.
+    after_ns: i64,
+    /// What counts them, by their number and the time of the last one.
+    count: Py<PyAny>,
+}
+
+impl Repeated {
+    pub fn of((after_ns, count): (i64, Py<PyAny>)) -> Self {
+        Repeated { after_ns, count }
+    }
+
+    pub fn is_after(&self, response: &Content) -> bool {
+        response.span.first_time > self.after_ns
+    }
+}
+
 /// Where one stands.
 pub struct Pair {
     at: usize,
@@ -36,6 +56,8 @@ pub struct Counted {
     places: QuickMap<(usize, u64, u64), usize>,
     kinds: Vec<Kind>,
     latencies: QuickMap<u64, ((i16, i16), Distribution)>,
+    /// Faults of the rows of a block: how many, and the time of the last response. By their addresses.
+    repeated: QuickMap<usize, (Arc<Repeated>, u64, i64)>,
     multiplier: f64,
     /// Slots of the time line, in the order of rows; 0: their width is not known.
     slots: Vec<(i64, u64)>,
@@ -45,8 +67,15 @@ pub struct Counted {
 impl Counted {
     /// The multiplier with which `sketches.distribution` computes bins.
     pub fn of(multiplier: f64) -> Counted {
-        let (places, latencies) = (QuickMap::default(), QuickMap::default());
-        Counted { places, kinds: Vec::new(), latencies, multiplier, slots: Vec::new(), width: 0 }
+        Counted {
+            places: QuickMap::default(),
+            kinds: Vec::new(),
+            latencies: QuickMap::default(),
+            repeated: QuickMap::default(),
+            multiplier,
+            slots: Vec::new(),
+            width: 0,
+        }
     }
 
     /// The bodies of a row that came after the first ones of their kinds, with equal `marks`. None
@@ -106,6 +135,22 @@ impl Counted {
             Some((last, count)) if *last == slot => *count += 1,
             _ => self.slots.push((slot, 1)),
         }
+    }
+
+    /// Count the faults of a response.
+    pub fn repeat(&mut self, repeated: Arc<Repeated>, response: &Content) {
+        let (_, times, last_ns) =
+            self.repeated.entry(Arc::as_ptr(&repeated) as usize).or_insert((repeated, 0, i64::MIN));
+        *times += 1;
+        *last_ns = (*last_ns).max(response.span.first_time);
+    }
+
+    /// Have the faults of a block counted.
+    pub fn count_repeated(&mut self, py: Python<'_>) -> PyResult<()> {
+        for (_, (repeated, times, last_ns)) in self.repeated.drain() {
+            repeated.count.bind(py).call1((times, last_ns))?;
+        }
+        Ok(())
     }
 
     /// Whether slots should be handed over, after slots with equal times were merged.

@@ -57,6 +57,7 @@ type Doors = (
     Py<PyAny>,
     Py<PyAny>,
     Py<PyAny>,
+    Py<PyAny>,
 );
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
@@ -73,9 +74,10 @@ type AsksRow = (
     Vec<Py<PyAny>>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
-/// marks of rules that never speak of such bodies, marks that `show` follows, and whether rows must be shown to rules
-/// and machines as objects.
-type PlanRow = (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64, u64, bool);
+/// marks of rules that never speak of such bodies, marks that `show` follows, marks that each stand for one fault, and
+/// whether rows must be shown to rules and machines as objects.
+type PlanRow =
+    (Py<Guards>, Option<CarriageRow>, Option<RowsOf>, AsksRow, Option<Py<PyAny>>, u64, u64, u64, bool);
 
 /// A kind of exchange.
 struct Plan {
@@ -92,6 +94,7 @@ struct Plan {
     again: Option<Py<PyAny>>,
     silent: u64,
     checkable: u64,
+    exact: u64,
     is_shown: bool,
 }
 
@@ -104,7 +107,7 @@ struct InVain {
 }
 
 impl From<PlanRow> for Plan {
-    fn from((guards, carriage, rows, asks, again, silent, checkable, is_shown): PlanRow) -> Self {
+    fn from((guards, carriage, rows, asks, again, silent, checkable, exact, is_shown): PlanRow) -> Self {
         let (produces, is_transactional, fetches, quorum, members, stored, leaders) = asks;
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
@@ -121,6 +124,7 @@ impl From<PlanRow> for Plan {
             again,
             silent,
             checkable,
+            exact,
             is_shown,
         }
     }
@@ -181,6 +185,7 @@ struct Asked {
     settle: Py<PyAny>,
     show: Py<PyAny>,
     begin: Py<PyAny>,
+    repeated: Py<PyAny>,
 }
 
 #[pyclass(module = "kdissect._native")]
@@ -203,8 +208,8 @@ pub struct UnmarkedRows {
 
 #[pymethods]
 impl UnmarkedRows {
-    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of`, `settle`, `show` and
-    /// `begin`, and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
+    /// `asked` are `lend`, `are_lent`, `take_back`, `plan_of`, `codes_of`, `pair_of`, `settle`, `show`, `begin`
+    /// and `repeated_by`, and the constructors of exchanges at rest from numbers and from exchanges. `topics` are the
     /// topics whose records have formats, and the function that recognizes them by id. `contents`
     /// are as in `content.rs`. `multiplier` computes the bins of a distribution.
     #[new]
@@ -219,13 +224,25 @@ impl UnmarkedRows {
             settle,
             show,
             begin,
+            repeated,
             of_numbers,
             of_exchange,
         ) = asked;
         let (limits, gzip, lz4, zstd, decompress) = contents;
         let contents = Contents::new(limits, gzip, [lz4, zstd], decompress);
         UnmarkedRows {
-            asked: Asked { lend, are_lent, take_back, plan_of, codes_of, pair_of, settle, show, begin },
+            asked: Asked {
+                lend,
+                are_lent,
+                take_back,
+                plan_of,
+                codes_of,
+                pair_of,
+                settle,
+                show,
+                begin,
+                repeated,
+            },
             resting: Resting { of_numbers, of_exchange },
             turns: Turns { turn: 0, spoke: 0, most: 0 },
             marks,
@@ -263,6 +280,7 @@ impl UnmarkedRows {
             }
         }
         self.keep(py, &block.borrow(), connections)?;
+        self.counted.count_repeated(py)?;
         if self.counted.has_many() {
             let settled = self.counted.take_slots();
             self.settle_by(py, settled)?;
@@ -389,8 +407,20 @@ impl UnmarkedRows {
             batches = found.len() as u64;
         }
         let has_needed = !matches!(needed, Needed::Nothing);
-        let is_asked = spoken == 0 && !has_needed && (plan.again.is_some() || !plan.is_shown);
-        if !(is_asked && self.is_history(py, &plan, info, row, read.as_ref())?) {
+        let is_exact = spoken != 0 && spoken & !plan.exact == 0 && plan.again.is_none();
+        let repeated = match &row.response {
+            Some(response) if is_exact => {
+                connection.repeated(py, row, spoken, &self.asked.repeated)?.filter(|of| of.is_after(response))
+            }
+            _ => None,
+        };
+        let is_silent = spoken == 0 || repeated.is_some();
+        let is_asked = is_silent && !has_needed && (plan.again.is_some() || !plan.is_shown);
+        if is_asked && self.is_history(py, &plan, info, row, read.as_ref())? {
+            if let (Some(repeated), Some(response)) = (repeated, &row.response) {
+                self.counted.repeat(repeated, response);
+            }
+        } else {
             let key = (row.request.kind.number(), spoken, has_needed);
             if self.in_vain.get_mut(&key).is_some_and(InVain::skips) {
                 return Ok(false);

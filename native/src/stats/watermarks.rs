@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
+use crate::recent_table::RecentTable;
+
 /// Number of watermarks stored for a partition, as `watermarks._KEPT`.
 const KEPT: usize = 4;
-const NOWHERE: usize = usize::MAX;
 
 /// Capture set, topic name or id, partition, whether for readers of committed records alone: as Python has it.
 #[derive(FromPyObject)]
@@ -26,23 +27,11 @@ pub struct Reader {
     pub is_committed: bool,
 }
 
-/// A partition, and its neighbours by when they were used.
-struct Partition {
-    key: Box<[u8]>,
-    known: Vec<(i64, i64)>,
-    before: usize,
-    behind: usize,
-}
-
 /// The last high watermarks of partitions, each with the time of the answer that reported it.
 #[pyclass(module = "kdissect._native")]
 pub struct Watermarks {
-    most: usize,
     sets: HashMap<String, u32>,
-    places: HashMap<Box<[u8]>, usize>,
-    partitions: Vec<Partition>,
-    oldest: usize,
-    newest: usize,
+    partitions: RecentTable<Box<[u8]>, Vec<(i64, i64)>>,
     key: Vec<u8>,
 }
 
@@ -51,15 +40,7 @@ impl Watermarks {
     /// Stores this number of partitions, the most recently used ones.
     #[new]
     fn new(most: usize) -> Self {
-        Watermarks {
-            most,
-            sets: HashMap::new(),
-            places: HashMap::new(),
-            partitions: Vec::new(),
-            oldest: NOWHERE,
-            newest: NOWHERE,
-            key: Vec::new(),
-        }
+        Watermarks { sets: HashMap::new(), partitions: RecentTable::of(most), key: Vec::new() }
     }
 
     /// The high watermark that was known at a time.
@@ -94,8 +75,7 @@ impl Watermarks {
     }
 
     pub fn at(&mut self, reader: Reader, topic: (bool, &[u8]), partition: i64, time_ns: i64) -> Option<i64> {
-        let place = self.used(reader, topic, partition)?;
-        let known = &self.partitions.get(place)?.known;
+        let known = self.used(reader, topic, partition)?;
         known.iter().rev().find(|(since_ns, _)| *since_ns <= time_ns).map(|(_, offset)| *offset)
     }
 
@@ -105,82 +85,31 @@ impl Watermarks {
         if offset < 0 {
             return;
         }
-        let place = match used {
-            Some(place) => place,
-            None => self.begun(),
+        let Some(known) = used else {
+            self.partitions.begin(self.key.as_slice().into(), Vec::from([(time_ns, offset)]));
+            return;
         };
-        let Some(of) = self.partitions.get_mut(place) else { return };
-        if of.known.last().is_some_and(|(_, known)| *known == offset) {
+        if known.last().is_some_and(|(_, known)| *known == offset) {
             return;
         }
-        if of.known.len() == KEPT {
-            of.known.remove(0);
+        if known.len() == KEPT {
+            known.remove(0);
         }
-        of.known.push((time_ns, offset));
+        known.push((time_ns, offset));
     }
 
-    /// A partition that is known, which was used now; `key` is its key, known or not.
-    fn used(&mut self, reader: Reader, (is_id, topic): (bool, &[u8]), partition: i64) -> Option<usize> {
+    /// The watermarks of a partition that is known, which was used now; `key` is its key, known or not.
+    fn used(
+        &mut self,
+        reader: Reader,
+        (is_id, topic): (bool, &[u8]),
+        partition: i64,
+    ) -> Option<&mut Vec<(i64, i64)>> {
         self.key.clear();
         self.key.extend_from_slice(&reader.capture_set.to_be_bytes());
         self.key.extend_from_slice(&partition.to_be_bytes());
         self.key.extend_from_slice(&[is_id.into(), reader.is_committed.into()]);
         self.key.extend_from_slice(topic);
-        let place = *self.places.get(self.key.as_slice())?;
-        if place != self.newest {
-            self.take_out(place);
-            self.put_last(place);
-        }
-        Some(place)
-    }
-
-    /// The new partition of `key`. Of too many the one unused for longest is forgotten.
-    fn begun(&mut self) -> usize {
-        let partition = Partition {
-            key: self.key.as_slice().into(),
-            known: Vec::new(),
-            before: NOWHERE,
-            behind: NOWHERE,
-        };
-        let place = if self.partitions.len() < self.most {
-            self.partitions.push(partition);
-            self.partitions.len() - 1
-        } else {
-            let place = self.oldest;
-            self.take_out(place);
-            if let Some(of) = self.partitions.get_mut(place) {
-                let forgotten = std::mem::replace(of, partition);
-                self.places.remove(&forgotten.key);
-            }
-            place
-        };
-        self.places.insert(self.key.as_slice().into(), place);
-        self.put_last(place);
-        place
-    }
-
-    fn take_out(&mut self, place: usize) {
-        let Some((before, behind)) = self.partitions.get(place).map(|of| (of.before, of.behind)) else {
-            return;
-        };
-        match self.partitions.get_mut(before) {
-            Some(of) => of.behind = behind,
-            None => self.oldest = behind,
-        }
-        match self.partitions.get_mut(behind) {
-            Some(of) => of.before = before,
-            None => self.newest = before,
-        }
-    }
-
-    fn put_last(&mut self, place: usize) {
-        let newest = std::mem::replace(&mut self.newest, place);
-        match self.partitions.get_mut(newest) {
-            Some(of) => of.behind = place,
-            None => self.oldest = place,
-        }
-        if let Some(of) = self.partitions.get_mut(place) {
-            (of.before, of.behind) = (newest, NOWHERE);
-        }
+        self.partitions.used(self.key.as_slice())
     }
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use super::block::{self, Counts, Known, Part};
 use super::group_logs::GroupLogs;
 use super::members::MemberRequests;
+use super::position_table::{News, PositionTable};
 use super::refetches::{Reader, Refetches, Times};
 use super::topics::{ByKey, Named, Topics};
 use super::{counted, part, read, Place, COUNTED, LEFT};
@@ -52,12 +53,9 @@ struct End {
     offset: i64,
 }
 
-/// Client, topic and partition, then the requested offset and time, the offset after the records,
-/// the high watermark, and whether the position is lost.
-type PositionRow = (u32, u32, i64, Option<(i64, i64)>, Option<i64>, Option<i64>, bool);
-/// Positions, and group, topic, partition and offset of commits, each in the order in which they
-/// came last. Groups by number. Topic, partition and offset of ends. Clients and the times of their last Fetches.
-type Taken = (Vec<PositionRow>, Vec<(u32, u32, i64, i64)>, Vec<Named>, Vec<(u32, i64, i64)>, Vec<(u32, i64)>);
+/// Group, topic, partition and offset of commits, in the order in which they came last. Groups by number. Topic,
+/// partition and offset of ends. Clients and the times of their last Fetches.
+type Taken = (Vec<(u32, u32, i64, i64)>, Vec<Named>, Vec<(u32, i64, i64)>, Vec<(u32, i64)>);
 
 /// `history.api_keys.PRODUCE`.
 const PRODUCE: i16 = 0;
@@ -134,8 +132,15 @@ impl FetchPositions {
         self.topics.take_new(py)
     }
 
-    /// Return and forget the positions, including topics and groups.
-    fn take(&mut self, py: Python<'_>) -> Taken {
+    /// Put the positions into a table, in the order in which they were touched last, with these clients and topics by
+    /// number. Return the rest, and forget all, topics and groups too.
+    fn take(
+        &mut self,
+        table: &Bound<'_, PositionTable>,
+        clients: Vec<Bound<'_, PyAny>>,
+        topics: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<Taken> {
+        let py = table.py();
         let groups = self.groups.take_new(py);
         self.groups.clear();
         self.topics.clear();
@@ -144,16 +149,30 @@ impl FetchPositions {
         positions.sort_unstable_by_key(|position| position.touched);
         let mut commits = self.commits.take();
         commits.sort_unstable_by_key(|commit| commit.touched);
-        let told = |of: Position| {
-            (of.client, of.topic, of.partition, of.asked, of.behind, of.high_watermark, of.is_lost)
-        };
-        (
-            positions.into_iter().map(told).collect(),
+        let mut table = table.borrow_mut();
+        let clients = table.clients.numbers(clients)?;
+        let topics = table.topics.numbers(topics)?;
+        for of in positions {
+            let (Some(client), Some(topic)) =
+                (clients.get(of.client as usize), topics.get(of.topic as usize))
+            else {
+                continue;
+            };
+            let news = News {
+                asked: of.asked,
+                behind: of.behind,
+                high_watermark: of.high_watermark,
+                is_lost: of.is_lost,
+            };
+            table.take_in((*client, *topic, of.partition), &news);
+        }
+        table.clean(py)?;
+        Ok((
             commits.into_iter().map(|of| (of.group, of.topic, of.partition, of.offset)).collect(),
             groups,
             self.ends.take().into_iter().map(|of| (of.topic, of.partition, of.offset)).collect(),
             self.last_fetches.take(),
-        )
+        ))
     }
 }
 
