@@ -11,6 +11,7 @@ from kdissect.history.groups.lent_members import LentMembers, MemberKey
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
 from kdissect.history.member_rows import MEMBER_FIELDS
+from kdissect.history.sessions.share_deliveries import ShareDeliveries
 from kdissect.history.state_table import Table
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
@@ -22,7 +23,8 @@ from kdissect.stats.by_offset.deleted_commits import DELETING
 CLASSIC, MODERN = 1, 2  # machines that learn from a request, as native/src/transfers/group_logs.rs
 _MODERN = ModernGroups.api_keys or frozenset()
 BEATS = frozenset({apis.HEARTBEAT}) | _MODERN
-_WATCHED = _MODERN | (ClassicGroups.api_keys or frozenset())
+_PYTHONS = _MODERN | (ClassicGroups.api_keys or frozenset()) | ShareDeliveries.api_keys | DELETING
+_PYTHONS |= {apis.OFFSET_FETCH, apis.TXN_OFFSET_COMMIT}
 MOST_LENT = 1 << 14  # bound of the connections, members and heartbeats stored after a block: some MB
 
 
@@ -30,11 +32,11 @@ def are_lent(api_key: int) -> bool:
     """Return whether the native engine takes requests of an API that names groups: heartbeats and commits of
     members, and requests of which the logs alone learn, that they name a group.
 
-    Of OffsetFetch, and of requests that delete offsets, others learn more.
+    OffsetFetch, requests that delete offsets, and share sessions show others more facts.
     """
     if api_key in BEATS or api_key in MEMBER_FIELDS:
         return True
-    return api_key not in _WATCHED | DELETING | {apis.OFFSET_FETCH, apis.TXN_OFFSET_COMMIT}
+    return api_key not in _PYTHONS
 
 
 class LentLogs:

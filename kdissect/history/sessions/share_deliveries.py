@@ -1,0 +1,245 @@
+"""Deliveries of records to members of share groups, and how each of them ended (KIP-932).
+
+A ShareFetch response locks offsets for a member for a time. The lock ends with an acknowledgement, with its
+time, or with the member's share session. Key: scope, group, topic id and partition. Order: that of
+completion. Another member may receive a record before the response to its release is captured.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from kdissect.decoders.generated.values import sent
+from kdissect.history import api_keys as apis
+from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.sessions.acknowledgements import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    RENEW,
+    Acknowledged,
+    acknowledged,
+)
+from kdissect.history.sessions.share_locks import Freed, Lock, Spans, Tally, size_of
+from kdissect.history.sessions.share_sessions import FINAL
+from kdissect.history.state_table import Table
+
+PARTITIONS_KEPT = 20_000  # of all groups, 600 bytes each
+TALLIES_KEPT = 20_000  # members times topics, 700 bytes each
+SPANS_KEPT = 50_000  # of all partitions, 200 bytes each
+_TAKEN_KEPT = 100  # of a partition: the responses to their acknowledgements follow soon
+_MS = 1_000_000
+# A broker ends a lock so much later at most: other threads of a busy machine may run first.
+_LATE_NS = 1_000_000_000
+_ENDS = {GAP: "gaps", ACCEPT: "accepted", RELEASE: "released", REJECT: "rejected", RENEW: "renewed"}
+
+TallyKey = tuple[str, str, str, bytes]
+"""Scope, group, member id, topic id."""
+PartitionKey = tuple[str, str, bytes, int]
+
+
+class _Partition:
+    """Locks of one partition. `freed` offsets had a lock, and wait for the next one.
+
+    `taken` are locks on offsets that another delivery has, with the end that they seem to have had.
+    """
+
+    __slots__ = ("freed", "held", "taken")
+
+    def __init__(self) -> None:
+        self.held: Spans[Lock] = Spans()
+        self.freed: Spans[Freed] = Spans()
+        self.taken: deque[tuple[Lock, str]] = deque(maxlen=_TAKEN_KEPT)
+
+    def __len__(self) -> int:
+        return len(self.held.spans) + len(self.freed.spans)
+
+    def end(self, lock: Lock, how: str, since_ns: int) -> None:
+        """End a lock that was cut out. Its offsets wait for the next delivery, if they may have one."""
+        lock.tally.ends[how] += size_of(lock)
+        if how in ("released", "expired", "returned"):
+            self.freed.put(Freed(lock.first, lock.last, lock.tally, since_ns))
+
+    def pass_over(self, offset: int, sent_ns: int) -> None:
+        """Note that a request which was sent then brought this offset: no free one is before it."""
+        for lock in [one for one in self.held.spans if _is_over(one, offset, sent_ns)]:
+            self.held.cut(lock.first, lock.last)
+            self.end(lock, "expired", sent_ns - 1)
+        for freed in [one for one in self.freed.spans if one.last < offset and one.since_ns < sent_ns]:
+            self.freed.cut(freed.first, freed.last)
+            freed.tally.ends["given_up"] += size_of(freed)
+
+
+def _is_over(lock: Lock, offset: int, sent_ns: int) -> bool:
+    """Return whether the time of a lock before an offset was over when a request was sent."""
+    return lock.last < offset and lock.until_ns is not None and lock.until_ns + _LATE_NS < sent_ns
+
+
+class ShareDeliveries:
+    """Tallies by group, member and topic."""
+
+    api_keys: ClassVar[frozenset[int]] = frozenset({apis.SHARE_FETCH, apis.SHARE_ACKNOWLEDGE})
+
+    def __init__(self) -> None:
+        self.tallies: Table[TallyKey, Tally] = Table(TALLIES_KEPT)
+        self.last_ns = 0
+        """When anything was last seen of a share session."""
+        self._partitions: Table[PartitionKey, _Partition] = Table(PARTITIONS_KEPT)
+        self._spans = 0
+
+    def feed(self, view: ExchangeView) -> None:
+        """Take the next ShareFetch or ShareAcknowledge."""
+        request = view.request
+        if request is None:
+            return
+        self.last_ns = max(self.last_ns, view.sent_ns, view.evidence.answered_ns)
+        if view.response is None:
+            self._not_answered(view)
+            return
+        timeout_ms = sent(view.response, "acquisition_lock_timeout_ms", 0)
+        times = None
+        if timeout_ms > 0:
+            times = view.sent_ns + timeout_ms * _MS, view.evidence.answered_ns + timeout_ms * _MS
+        for one in acknowledged(view):
+            self._acknowledge(view, one, times)
+        if request.share_session_epoch == FINAL and not view.response.error_code:
+            self._close(view)
+        if view.key == apis.SHARE_FETCH:
+            for topic in view.response.responses or ():
+                for row in topic.partitions or ():
+                    if row.acquired_records:
+                        self._acquire(view, topic.topic_id, row, times)
+        while self._spans > SPANS_KEPT:
+            self._forget()
+
+    def unfinished(self, until_ns: int) -> Mapping[Tally, Counter[str]]:
+        """Return the ends of locks that are left at the end of the capture: `expired`, `returned`, or `held`
+        if their time is not over.
+        """
+        found: dict[Tally, Counter[str]] = {}
+        for partition in self._partitions:
+            for lock in partition.held.spans:
+                end_ns = max(until_ns, lock.info.end_ns)
+                is_over = lock.until_ns is not None and lock.until_ns <= end_ns
+                how = "expired" if is_over else "held"
+                if lock.is_over_with_connection(end_ns):
+                    how = "returned"
+                found.setdefault(lock.tally, Counter())[how] += size_of(lock)
+        return found
+
+    def _tally(self, view: ExchangeView, topic_id: bytes) -> Tally:
+        request = view.request
+        key = view.info.scope, str(request.group_id), str(request.member_id), bytes(topic_id)
+        tally = self.tallies.get_or(key, lambda: Tally(view.info))
+        tally.info, tally.client_id = view.info, view.exchange.client_id
+        return tally
+
+    def _partition(self, view: ExchangeView, topic_id: bytes, partition: int) -> _Partition:
+        key = view.info.scope, str(view.request.group_id), bytes(topic_id), partition
+        if key not in self._partitions and len(self._partitions) >= PARTITIONS_KEPT:
+            self._forget()
+        return self._partitions.get_or(key, _Partition)
+
+    def _not_answered(self, view: ExchangeView) -> None:
+        """Take acknowledgements without a response: whether the broker has them is unknown."""
+        for topic in view.request.topics or ():
+            for row in topic.partitions or ():
+                for batch in row.acknowledgement_batches or ():
+                    partition = self._partition(view, topic.topic_id, row.partition_index)
+                    size = len(partition)
+                    for lock in _own(partition, view, batch.first_offset, batch.last_offset):
+                        partition.end(lock, "unclear", 0)
+                    self._spans += len(partition) - size
+
+    def _acknowledge(self, view: ExchangeView, one: Acknowledged, times: tuple[int, int] | None) -> None:
+        topic_id, number = one.partition
+        tally = self._tally(view, topic_id)
+        how = "refused" if one.is_refused else _ENDS.get(one.type, "unclear")
+        offsets = one.last - one.first + 1
+        if how == "refused":
+            tally.ends[how] += offsets
+            return
+        partition = self._partition(view, topic_id, number)
+        size = len(partition)
+        locks = _own(partition, view, one.first, one.last)
+        if how == "renewed":
+            for lock in locks:
+                least_ns, until_ns = times or (None, None)
+                partition.held.put(lock._replace(info=view.info, least_ns=least_ns, until_ns=until_ns))
+            tally.ends[how] += offsets
+        else:
+            for lock in locks:
+                partition.end(lock, how, view.evidence.answered_ns)
+            _correct(partition, view, one)
+            tally.ends[how] += offsets - sum(map(size_of, locks))
+        self._spans += len(partition) - size
+
+    def _close(self, view: ExchangeView) -> None:
+        """End the locks of a member whose share session with a broker ended."""
+        group, broker = str(view.request.group_id), view.info.broker_address
+        member = str(view.request.member_id)
+        for (scope, of_group, _, _), partition in self._partitions.items():
+            if scope != view.info.scope or of_group != group:
+                continue
+            size = len(partition)
+            for lock in list(partition.held.spans):
+                if lock.member == member and lock.info.broker_address == broker:
+                    partition.held.cut(lock.first, lock.last)
+                    is_over = lock.until_ns is not None and lock.until_ns <= view.sent_ns
+                    partition.end(lock, "expired" if is_over else "returned", view.evidence.answered_ns)
+            self._spans += len(partition) - size
+
+    def _acquire(self, view: ExchangeView, topic_id: bytes, row: Any, times: tuple[int, int] | None) -> None:
+        partition = self._partition(view, topic_id, row.partition_index)
+        tally, size = self._tally(view, topic_id), len(partition)
+        least_ns, until_ns = times or (None, None)
+        now_ns = view.evidence.answered_ns
+        for given in row.acquired_records:
+            first, last = given.first_offset, given.last_offset
+            if first > last:
+                continue
+            for lock in partition.held.cut(first, last):
+                how = lock.end_at(now_ns)
+                lock.tally.ends[how] += size_of(lock)
+                partition.taken.append((lock, how))
+            partition.freed.cut(first, last)
+            tally.deliver(given.delivery_count, last - first + 1)
+            member = str(view.request.member_id)
+            partition.held.put(Lock(first, last, tally, member, view.info, least_ns, until_ns))
+        partition.pass_over(row.acquired_records[-1].first_offset, view.sent_ns)  # they are in order
+        self._spans += len(partition) - size
+
+    def _forget(self) -> None:
+        """Forget the locks of the partition that was unused for longest."""
+        key, partition = next(self._partitions.items())
+        self._partitions.pop(key)
+        self._spans -= len(partition)
+        for lock in partition.held.spans:
+            lock.tally.ends["unclear"] += size_of(lock)
+
+
+def _own(partition: _Partition, view: ExchangeView, first: int, last: int) -> list[Lock]:
+    """Cut out and return the locks that a request's member has on offsets."""
+    member, found = str(view.request.member_id), []
+    for lock in partition.held.cut(first, last):
+        if lock.member == member:
+            found.append(lock)
+        else:
+            partition.held.put(lock)
+    return found
+
+
+def _correct(partition: _Partition, view: ExchangeView, one: Acknowledged) -> None:
+    """Correct the end of locks that the member acknowledged before another delivery of the offsets."""
+    member = str(view.request.member_id)
+    for lock, how in list(partition.taken):
+        first, last = max(lock.first, one.first), min(lock.last, one.last)
+        if lock.member != member or first > last:
+            continue
+        lock.tally.ends[how] -= last - first + 1
+        partition.taken.remove((lock, how))
+        parts = lock._replace(last=first - 1), lock._replace(first=last + 1)
+        partition.taken += [(part, how) for part in parts if part.first <= part.last]
