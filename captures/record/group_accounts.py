@@ -102,9 +102,18 @@ class Room:
         found = re.findall(rf"group={re.escape(group)},.*?:Count\s+(\d+)", out)
         return sum(map(int, found))
 
+    def lag(self, group: str) -> int:
+        """Return how many records a share group is not done with."""
+        rows = self.described("share", group, "--offsets")
+        if not all(row["LAG"].isdigit() for row in rows):
+            raise RuntimeError(f"the broker knows no lag: {rows}")
+        return sum(int(row["LAG"]) for row in rows)
+
     def run(self, driver: Any, action: str, **options: Any) -> Running:
         """Start a client."""
-        words = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+        words = [
+            word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))
+        ]
         return Running([*driver.command, self.cluster.bootstrap, action, *words], lambda _event: None)
 
     def capture(self, name: str, act: Callable[[], Any]) -> tuple[Any, Facts]:
@@ -134,8 +143,11 @@ def share_case(room: Room, name: str) -> list[str]:
         found = {f"delivery {number}": offsets for number, offsets in row.get("delivery_counts", {}).items()}
         found |= {act: row[field] for act, field in _ACCOUNT.items() if row.get(field)}
         found |= {"refused": row["refused"]} if row.get("refused") else {}
-        print(f"  {client_id}: own {totals}")
-        wrong += [] if found == totals else [f"{client_id}: kdissect has {found}"]
+        # A member does not notice that records were not its own any more, if the broker is done with them.
+        late = sum((Counter(totals) - Counter(found)).values())
+        print(f"  {client_id}: own {totals}" + (f", {late} of them late" if late else ""))
+        is_equal = not Counter(found) - Counter(totals) and late == row.get("late", 0)
+        wrong += [] if is_equal else [f"{client_id}: kdissect has {found}, {row.get('late')} late"]
     sums = Counter[str]()
     for row in rows.values():
         sums.update({key: value for key, value in row.items() if isinstance(value, int)})
@@ -156,7 +168,7 @@ def _share(room: Room, name: str, count: int, members: Sequence[Member]) -> tupl
     client = java("4.4.0")
     room.run(client, "CreateTopic", client_id="creator", topic=name, partitions=_PARTITIONS).wait()
     room.run(client, "AdminGroupKinds", client_id="configurer", group=name, what="share").wait()
-    room.run(client, "Produce", client_id="writer", topic=name, count=count).wait()
+    room.run(client, "Produce", client_id="writer", topic=name, count=count // 2).wait()
     running = []
     for number, member in enumerate(members):
         reader = room.run(
@@ -164,6 +176,7 @@ def _share(room: Room, name: str, count: int, members: Sequence[Member]) -> tupl
         )
         reader.until("works" if number == 0 else "joined", seconds=_WAIT_SECONDS)
         running.append(reader)
+    room.run(client, "Produce", client_id="other-writer", topic=name, count=count // 2).wait()
     _until_quiet(running, 3 * _LOCK_MS / 1000)
     for number, (member, reader) in enumerate(zip(members, running, strict=True)):
         if member.is_killed:
@@ -176,7 +189,7 @@ def _share(room: Room, name: str, count: int, members: Sequence[Member]) -> tupl
     running.append(room.run(client, "ShareAccount", client_id=f"{name}-last", topic=name, group=name))
     room.run(client, "Produce", client_id="later", topic=name, count=_MORE).wait()
     _until_quiet(running, 3 * _LOCK_MS / 1000)
-    lag = sum(int(row["LAG"]) for row in room.described("share", name, "--offsets"))
+    lag = room.lag(name)
     running[-1].stop()
     names = [f"{name}-{number}" for number in range(len(members))] + [f"{name}-last"]
     return dict(zip(names, map(_account, running), strict=True)), expired, lag

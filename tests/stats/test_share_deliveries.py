@@ -64,7 +64,8 @@ def acknowledges(
         "responses": [{"topic_id": UUID, "partitions": [row]}],
     }  # fmt: skip
     body = {
-        "group_id": "g", "member_id": member, "share_session_epoch": epoch, "topics": rows(acks) if acks else []
+        "group_id": "g", "member_id": member, "share_session_epoch": epoch,
+        "topics": rows(acks) if acks else [],
     }  # fmt: skip
     return talk.ask(SHARE_ACKNOWLEDGE, 2, body, answer, at=at, took=took, client_id=f"client-{member}")
 
@@ -81,7 +82,7 @@ def deliveries(*exchanges: Exchange) -> dict[str, Facts]:
 def ends(row: Facts) -> dict[str, int]:
     """Return the ends that any delivery had, and check that each delivery has one."""
     assert sum(row[name] for name in ENDS) == row["acquired"]
-    return {name: row[name] for name in (*ENDS, "given_up", "renewed", "refused") if row[name]}
+    return {name: row[name] for name in (*ENDS, "given_up", "renewed", "late", "refused") if row[name]}
 
 
 ONE, TWO = "10.0.0.1", "10.0.0.3"
@@ -204,6 +205,21 @@ def test_a_release_may_be_answered_after_the_next_delivery() -> None:
     assert ends(found["b"]) == {"held": 3}
 
 
+def test_an_acknowledgement_of_done_records_is_late_although_the_broker_reports_no_error() -> None:
+    one, two = Talk(ONE), Talk(TWO)
+    first = fetches(one, "a", 0, (0, 9, 1))
+    other = fetches(two, "b", LOCK_MS + 100, (0, 9, 2))
+    done = acknowledges(two, "b", LOCK_MS + 200, (0, 9, ACCEPT))
+    found = deliveries(first, other, done, acknowledges(one, "a", LOCK_MS + 300, (0, 9, ACCEPT)))
+    assert ends(found["a"]) == {"expired": 10, "late": 10}
+    assert ends(found["b"]) == {"accepted": 10}
+    alone = deliveries(first, acknowledges(one, "a", LOCK_MS + 1_100, (0, 9, ACCEPT)))
+    assert ends(alone["a"]) == {"expired": 10, "late": 10}
+    over = [first, fetches(two, "b", LOCK_MS + 1_100, (10, 19, 1))]  # 0 to 9 are archived
+    found = deliveries(*over, acknowledges(one, "a", LOCK_MS + 1_200, (0, 9, ACCEPT)))
+    assert ends(found["a"]) == {"expired": 10, "given_up": 10, "late": 10}
+
+
 def test_offsets_that_later_deliveries_skip_are_given_up() -> None:
     talk = Talk()
     begin = [
@@ -242,8 +258,8 @@ def test_a_filter_leaves_out_groups_and_counts_all_of_a_group() -> None:
     assert [row["accepted"] for row in group["deliveries"]] == [10]
 
 
-def test_the_account_of_recorded_members(capsys: pytest.CaptureFixture[str]) -> None:
-    (group,) = told(capsys, "groups", "kafka44_java_redelivery")["groups"]
+def test_the_account_of_recorded_members(capfd: pytest.CaptureFixture[str]) -> None:
+    (group,) = told(capfd, "groups", "kafka44_java_redelivery")["groups"]
     found = {row["client_id"]: row for row in group["deliveries"]}
     # The story: the first member takes eight and hangs; the second accepts, releases, rejects and releases in
     # turn. Of what it releases, two come a third time and are archived then.
@@ -253,9 +269,9 @@ def test_the_account_of_recorded_members(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("name", ["kafka40_java_share", "kafka41_java_share", "kafka44_java_share"])
-def test_each_record_that_drivers_received(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    (group,) = told(capsys, "groups", name)["groups"]
-    received = Counter(record["client_id"] for record in truth(name)["records"]["received"])
+def test_each_record_that_drivers_received(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    (group,) = told(capfd, "groups", name)["groups"]
+    received = Counter(record["client_id"] for record in truth(name)["records"]["read"])
     # An application receives a record that it renews a second time without another delivery.
     found = {row["client_id"]: row["acquired"] + row["renewed"] for row in group["deliveries"]}
     assert received == {client: count for client, count in found.items() if count}

@@ -1,6 +1,6 @@
 """Acknowledgements of members of share groups, in ShareFetch and ShareAcknowledge (KIP-932)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -48,13 +48,13 @@ def _runs(batch: Any) -> Iterator[tuple[int, int, int]]:
     """Yield the first offset, the last offset and the type. A batch has one type for all of its records, or
     one for each.
     """
-    types = batch.acknowledge_types or ()
+    types: Sequence[int] = batch.acknowledge_types or ()
     if len(types) == 1:
         if batch.first_offset <= batch.last_offset:
             yield batch.first_offset, batch.last_offset, types[0]
         return
     first = batch.first_offset
-    for kind, run in groupby(map(int, types)):
+    for kind, run in groupby(types):
         last = min(first + sum(1 for _ in run) - 1, batch.last_offset)
         if first > last:
             return

@@ -26,6 +26,7 @@ from kdissect.history.sessions.acknowledgements import (
 from kdissect.history.sessions.share_locks import Freed, Lock, Spans, Tally, size_of
 from kdissect.history.sessions.share_sessions import FINAL
 from kdissect.history.state_table import Table
+from kdissect.model.packets.packet import NEVER_NS
 
 PARTITIONS_KEPT = 20_000  # of all groups, 600 bytes each
 TALLIES_KEPT = 20_000  # members times topics, 700 bytes each
@@ -44,7 +45,8 @@ PartitionKey = tuple[str, str, bytes, int]
 class _Partition:
     """Locks of one partition. `freed` offsets had a lock, and wait for the next one.
 
-    `taken` are locks on offsets that another delivery has, with the end that they seem to have had.
+    `taken` were locks on offsets that another delivery has since, or none gets, with the end that they seem
+    to have had, and when the response with that delivery came.
     """
 
     __slots__ = ("freed", "held", "taken")
@@ -52,7 +54,7 @@ class _Partition:
     def __init__(self) -> None:
         self.held: Spans[Lock] = Spans()
         self.freed: Spans[Freed] = Spans()
-        self.taken: deque[tuple[Lock, str]] = deque(maxlen=_TAKEN_KEPT)
+        self.taken: deque[tuple[Lock | Freed, str, int]] = deque(maxlen=_TAKEN_KEPT)
 
     def __len__(self) -> int:
         return len(self.held.spans) + len(self.freed.spans)
@@ -61,7 +63,7 @@ class _Partition:
         """End a lock that was cut out. Its offsets wait for the next delivery, if they may have one."""
         lock.tally.ends[how] += size_of(lock)
         if how in ("released", "expired", "returned"):
-            self.freed.put(Freed(lock.first, lock.last, lock.tally, since_ns))
+            self.freed.put(Freed(lock.first, lock.last, lock.tally, lock.member, since_ns))
 
     def pass_over(self, offset: int, sent_ns: int) -> None:
         """Note that a request which was sent then brought this offset: no free one is before it."""
@@ -71,6 +73,7 @@ class _Partition:
         for freed in [one for one in self.freed.spans if one.last < offset and one.since_ns < sent_ns]:
             self.freed.cut(freed.first, freed.last)
             freed.tally.ends["given_up"] += size_of(freed)
+            self.taken.append((freed, "given_up", NEVER_NS))
 
 
 def _is_over(lock: Lock, offset: int, sent_ns: int) -> bool:
@@ -171,10 +174,14 @@ class ShareDeliveries:
                 partition.held.put(lock._replace(info=view.info, least_ns=least_ns, until_ns=until_ns))
             tally.ends[how] += offsets
         else:
+            without = offsets - sum(map(size_of, locks))
+            late = min(_late(partition, view, one, tally), without)
+            tally.ends["late"] += late
+            tally.ends[how] += without - late
             for lock in locks:
-                partition.end(lock, how, view.evidence.answered_ns)
-            _correct(partition, view, one)
-            tally.ends[how] += offsets - sum(map(size_of, locks))
+                is_late = lock.until_ns is not None and lock.until_ns + _LATE_NS < view.sent_ns
+                partition.end(lock, "expired" if is_late else how, view.evidence.answered_ns)
+                tally.ends["late"] += size_of(lock) if is_late else 0
         self._spans += len(partition) - size
 
     def _close(self, view: ExchangeView) -> None:
@@ -204,7 +211,7 @@ class ShareDeliveries:
             for lock in partition.held.cut(first, last):
                 how = lock.end_at(now_ns)
                 lock.tally.ends[how] += size_of(lock)
-                partition.taken.append((lock, how))
+                partition.taken.append((lock, how, now_ns))
             partition.freed.cut(first, last)
             tally.deliver(given.delivery_count, last - first + 1)
             member = str(view.request.member_id)
@@ -232,14 +239,27 @@ def _own(partition: _Partition, view: ExchangeView, first: int, last: int) -> li
     return found
 
 
-def _correct(partition: _Partition, view: ExchangeView, one: Acknowledged) -> None:
-    """Correct the end of locks that the member acknowledged before another delivery of the offsets."""
+def _late(partition: _Partition, view: ExchangeView, one: Acknowledged, tally: Tally) -> int:
+    """Return the acknowledged offsets whose delivery had ended before.
+
+    A broker responds without an error if it is done with the offsets (kafka.server.share.SharePartition#acknowledge). If
+    the member acknowledged them before another delivery, correct the end that they seemed to have had.
+    """
+    late = sum(
+        max(min(freed.last, one.last) - max(freed.first, one.first) + 1, 0)
+        for freed in partition.freed.spans
+        if freed.tally is tally
+    )
     member = str(view.request.member_id)
-    for lock, how in list(partition.taken):
+    for lock, how, taken_ns in list(partition.taken):
         first, last = max(lock.first, one.first), min(lock.last, one.last)
         if lock.member != member or first > last:
             continue
+        if view.sent_ns >= taken_ns:
+            late += last - first + 1
+            continue
         lock.tally.ends[how] -= last - first + 1
-        partition.taken.remove((lock, how))
+        partition.taken.remove((lock, how, taken_ns))
         parts = lock._replace(last=first - 1), lock._replace(first=last + 1)
-        partition.taken += [(part, how) for part in parts if part.first <= part.last]
+        partition.taken += [(part, how, taken_ns) for part in parts if part.first <= part.last]
+    return late

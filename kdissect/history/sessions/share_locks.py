@@ -18,7 +18,8 @@ class Tally:
     `counts` are the offsets by delivery count. `ends` are those of the protocol (`accepted`, `released`,
     `rejected`, `renewed`, `gaps`), `refused` acknowledgements, `expired` locks, `returned` ones, whose share
     session or connection ended first, and `unclear`: no packet shows how the delivery ended. `given_up`
-    offsets had been released or expired, and later offsets were delivered without them. `info` is the last
+    offsets had been released or expired, and later offsets were delivered without them. `late` ones were
+    acknowledged without an error when their delivery had ended. `info` is the last
     connection, and `client_id` what it sent there.
     """
 
@@ -66,11 +67,12 @@ class Lock(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """Offsets that wait for their next delivery since a time. `tally` has the last one."""
+    """Offsets that wait for their next delivery since a time. `tally` and `member` are of the last one."""
 
     first: int
     last: int
     tally: Tally
+    member: str
     since_ns: int
 
 

@@ -29,6 +29,7 @@ def delivery_columns() -> list[TableColumn]:
         _count("unclear", "unclear", rank=3),
         _count("given up", "given_up", "bad"),
         _count("renewed", "renewed", rank=3),
+        _count("late", "late", "odd", rank=1),
         _count("refused", "refused", "bad", rank=1),
         _count("gaps", "gaps", rank=4),
     ]

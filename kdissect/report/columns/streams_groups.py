@@ -1,4 +1,4 @@
-"""The tables of streams groups: tasks and epochs of members, and statuses that the broker reports (KIP-1071)."""
+"""The tables of streams groups: tasks and epochs of members, statuses that brokers report (KIP-1071)."""
 
 from typing import Any
 

@@ -39,6 +39,7 @@ def delivery_rows(traffic: GroupTraffic) -> dict[GroupKey, list[Facts]]:
                 "never_acknowledged": sum(ends[name] for name in _NEVER),
                 "given_up": ends["given_up"],
                 "renewed": ends["renewed"],
+                "late": ends["late"],
                 "refused": ends["refused"],
             }
         )

@@ -1,4 +1,4 @@
-"""What heartbeats of a member of a streams group contain besides its tasks (KIP-1071)."""
+"""Process, topology and statuses of members of streams groups, from their heartbeats (KIP-1071)."""
 
 from __future__ import annotations
 

@@ -58,9 +58,7 @@ class GroupsView(TablesView):
             **(_OF_KIND.get(row["kind"]) or {}),
             "partitions": partition_columns()[1:],
         }
-        return [
-            Detail(name, columns, [own | each for each in row[name]]) for name, columns in parts.items()
-        ]
+        return [Detail(name, columns, [own | each for each in row[name]]) for name, columns in parts.items()]
 
     def summary(self, facts: Any, count: int) -> str:
         """Return the number of groups, and how many are left out."""
