@@ -105,9 +105,7 @@ class Room:
     def lag(self, group: str) -> int:
         """Return how many records a share group is not done with."""
         rows = self.described("share", group, "--offsets")
-        if not all(row["LAG"].isdigit() for row in rows):
-            raise RuntimeError(f"the broker knows no lag: {rows}")
-        return sum(int(row["LAG"]) for row in rows)
+        return sum(int(row["LAG"]) for row in rows if row["LAG"] != "-")  # nothing came to the partition
 
     def run(self, driver: Any, action: str, **options: Any) -> Running:
         """Start a client."""

@@ -34,7 +34,7 @@ mod transfers;
 mod wire;
 
 /// Version of the interface between Python and this library. Python rejects another number.
-const INTERFACE: u32 = 27;
+const INTERFACE: u32 = 28;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

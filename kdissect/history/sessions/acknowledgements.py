@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.sessions.acquired_records import Partition
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)  # enums.table, acknowledgeType
@@ -23,13 +22,13 @@ class Acknowledged(NamedTuple):
     is_refused: bool
 
 
-def acknowledged(view: ExchangeView) -> Iterator[Acknowledged]:
-    """Yield the acknowledgements of a request with a response, in runs of one type."""
-    refused = _refused(view.response)
-    for topic in view.request.topics or ():
+def acknowledged(request: Any, answer: Any) -> Iterator[Acknowledged]:
+    """Yield the acknowledgements of a request, in runs of one type."""
+    refused = _refused(answer)
+    for topic in request.topics or ():
         for row in topic.partitions or ():
             partition = topic.topic_id, row.partition_index
-            is_refused = view.response.error_code != 0 or partition in refused
+            is_refused = answer.error_code != 0 or partition in refused
             for batch in row.acknowledgement_batches or ():
                 for first, last, kind in _runs(batch):
                     yield Acknowledged(partition, first, last, kind, is_refused)

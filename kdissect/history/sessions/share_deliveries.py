@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from kdissect.decoders.bodies import fitting_body
 from kdissect.decoders.generated.values import sent
 from kdissect.history import api_keys as apis
 from kdissect.history.exchange_view import ExchangeView
@@ -26,7 +27,9 @@ from kdissect.history.sessions.acknowledgements import (
 from kdissect.history.sessions.share_locks import Freed, Lock, Spans, Tally, size_of
 from kdissect.history.sessions.share_sessions import FINAL
 from kdissect.history.state_table import Table
+from kdissect.model.native import native
 from kdissect.model.packets.packet import NEVER_NS
+from kdissect.session.info import ConnectionInfo
 
 PARTITIONS_KEPT = 20_000  # of all groups, 600 bytes each
 TALLIES_KEPT = 20_000  # members times topics, 700 bytes each
@@ -35,7 +38,7 @@ _TAKEN_KEPT = 100  # of a partition: the responses to their acknowledgements fol
 _MS = 1_000_000
 # A broker ends a lock so much later at most: other threads of a busy machine may run first.
 _LATE_NS = 1_000_000_000
-_ENDS = {GAP: "gaps", ACCEPT: "accepted", RELEASE: "released", REJECT: "rejected", RENEW: "renewed"}
+_NAMES = {GAP: "gaps", ACCEPT: "accepted", RELEASE: "released", REJECT: "rejected", RENEW: "renewed"}
 
 TallyKey = tuple[str, str, str, bytes]
 """Scope, group, member id, topic id."""
@@ -81,6 +84,19 @@ def _is_over(lock: Lock, offset: int, sent_ns: int) -> bool:
     return lock.last < offset and lock.until_ns is not None and lock.until_ns + _LATE_NS < sent_ns
 
 
+class _Seen(NamedTuple):
+    """One exchange of a share session: its bodies, None for a response that was not captured, and times."""
+
+    info: ConnectionInfo
+    client_id: str | None
+    group: str
+    member: str
+    request: Any
+    response: Any
+    sent_ns: int
+    answered_ns: int
+
+
 class ShareDeliveries:
     """Tallies by group, member and topic."""
 
@@ -95,26 +111,52 @@ class ShareDeliveries:
 
     def feed(self, view: ExchangeView) -> None:
         """Take the next ShareFetch or ShareAcknowledge."""
-        request = view.request
-        if request is None:
+        if view.request is not None:
+            info, client_id, evidence = view.info, view.exchange.client_id, view.evidence
+            times = evidence.sent_ns, evidence.answered_ns
+            self._take(info, client_id, (view.request, view.response), times)
+
+    def take(
+        self,
+        info: ConnectionInfo,
+        kind: tuple[int, int],
+        bodies: tuple[bytes, bytes],
+        row: native.EvidenceRow,
+        client_id: str | None,
+    ) -> bool:
+        """Take one as a row of a block has it, which has a response. False, without a change, if it does not
+        fit.
+        """
+        request, response = (
+            fitting_body(body, *kind, is_response=bool(at)) for at, body in enumerate(bodies)
+        )
+        if request is None or response is None:
+            return False
+        self._take(info, client_id, (request, response), row[-2:])
+        return True
+
+    def _take(
+        self, info: ConnectionInfo, client_id: str | None, bodies: tuple[Any, Any], times: tuple[int, int]
+    ) -> None:
+        request, response = bodies
+        group, member = str(request.group_id), str(request.member_id)
+        seen = _Seen(info, client_id, group, member, request, response, *times)
+        if response is None:
+            self.last_ns = max(self.last_ns, seen.sent_ns)
+            self._not_answered(seen)
             return
-        self.last_ns = max(self.last_ns, view.sent_ns, view.evidence.answered_ns)
-        if view.response is None:
-            self._not_answered(view)
-            return
-        timeout_ms = sent(view.response, "acquisition_lock_timeout_ms", 0)
-        times = None
-        if timeout_ms > 0:
-            times = view.sent_ns + timeout_ms * _MS, view.evidence.answered_ns + timeout_ms * _MS
-        for one in acknowledged(view):
-            self._acknowledge(view, one, times)
-        if request.share_session_epoch == FINAL and not view.response.error_code:
-            self._close(view)
-        if view.key == apis.SHARE_FETCH:
-            for topic in view.response.responses or ():
-                for row in topic.partitions or ():
-                    if row.acquired_records:
-                        self._acquire(view, topic.topic_id, row, times)
+        lists = _rows(request.topics), _rows(response.responses)
+        if not any(lists) and request.share_session_epoch != FINAL:
+            return  # an empty poll, which the native engine does not show
+        self.last_ns = max(self.last_ns, *times)
+        ends = _ends(seen)
+        for one in acknowledged(request, response):
+            self._acknowledge(seen, one, ends)
+        if request.share_session_epoch == FINAL and not response.error_code:
+            self._close(seen)
+        for topic_id, row in lists[1]:
+            if getattr(row, "acquired_records", None):  # a ShareAcknowledge response has none
+                self._acquire(seen, topic_id, row, ends)
         while self._spans > SPANS_KEPT:
             self._forget()
 
@@ -133,77 +175,75 @@ class ShareDeliveries:
                 found.setdefault(lock.tally, Counter())[how] += size_of(lock)
         return found
 
-    def _tally(self, view: ExchangeView, topic_id: bytes) -> Tally:
-        request = view.request
-        key = view.info.scope, str(request.group_id), str(request.member_id), bytes(topic_id)
-        tally = self.tallies.get_or(key, lambda: Tally(view.info))
-        tally.info, tally.client_id = view.info, view.exchange.client_id
+    def _tally(self, seen: _Seen, topic_id: bytes) -> Tally:
+        key = seen.info.scope, seen.group, seen.member, bytes(topic_id)
+        tally = self.tallies.get_or(key, lambda: Tally(seen.info))
+        tally.info, tally.client_id = seen.info, seen.client_id
         return tally
 
-    def _partition(self, view: ExchangeView, topic_id: bytes, partition: int) -> _Partition:
-        key = view.info.scope, str(view.request.group_id), bytes(topic_id), partition
+    def _partition(self, seen: _Seen, topic_id: bytes, partition: int) -> _Partition:
+        key = seen.info.scope, seen.group, bytes(topic_id), partition
         if key not in self._partitions and len(self._partitions) >= PARTITIONS_KEPT:
             self._forget()
         return self._partitions.get_or(key, _Partition)
 
-    def _not_answered(self, view: ExchangeView) -> None:
+    def _not_answered(self, seen: _Seen) -> None:
         """Take acknowledgements without a response: whether the broker has them is unknown."""
-        for topic in view.request.topics or ():
-            for row in topic.partitions or ():
-                for batch in row.acknowledgement_batches or ():
-                    partition = self._partition(view, topic.topic_id, row.partition_index)
-                    size = len(partition)
-                    for lock in _own(partition, view, batch.first_offset, batch.last_offset):
-                        partition.end(lock, "unclear", 0)
-                    self._spans += len(partition) - size
+        for topic_id, row in _rows(seen.request.topics):
+            for batch in row.acknowledgement_batches or ():
+                partition = self._partition(seen, topic_id, row.partition_index)
+                size = len(partition)
+                for lock in _own(partition, seen, batch.first_offset, batch.last_offset):
+                    partition.end(lock, "unclear", 0)
+                self._spans += len(partition) - size
 
-    def _acknowledge(self, view: ExchangeView, one: Acknowledged, times: tuple[int, int] | None) -> None:
+    def _acknowledge(self, seen: _Seen, one: Acknowledged, ends: tuple[int, int] | None) -> None:
         topic_id, number = one.partition
-        tally = self._tally(view, topic_id)
-        how = "refused" if one.is_refused else _ENDS.get(one.type, "unclear")
+        tally = self._tally(seen, topic_id)
+        how = "refused" if one.is_refused else _NAMES.get(one.type, "unclear")
         offsets = one.last - one.first + 1
         if how == "refused":
             tally.ends[how] += offsets
             return
-        partition = self._partition(view, topic_id, number)
+        partition = self._partition(seen, topic_id, number)
         size = len(partition)
-        locks = _own(partition, view, one.first, one.last)
+        locks = _own(partition, seen, one.first, one.last)
         if how == "renewed":
             for lock in locks:
-                least_ns, until_ns = times or (None, None)
-                partition.held.put(lock._replace(info=view.info, least_ns=least_ns, until_ns=until_ns))
+                least_ns, until_ns = ends or (None, None)
+                partition.held.put(lock._replace(info=seen.info, least_ns=least_ns, until_ns=until_ns))
             tally.ends[how] += offsets
         else:
             without = offsets - sum(map(size_of, locks))
-            late = min(_late(partition, view, one, tally), without)
+            late = min(_late(partition, seen, one, tally), without)
             tally.ends["late"] += late
             tally.ends[how] += without - late
             for lock in locks:
-                is_late = lock.until_ns is not None and lock.until_ns + _LATE_NS < view.sent_ns
-                partition.end(lock, "expired" if is_late else how, view.evidence.answered_ns)
+                is_late = lock.until_ns is not None and lock.until_ns + _LATE_NS < seen.sent_ns
+                partition.end(lock, "expired" if is_late else how, seen.answered_ns)
                 tally.ends["late"] += size_of(lock) if is_late else 0
         self._spans += len(partition) - size
 
-    def _close(self, view: ExchangeView) -> None:
+    def _close(self, seen: _Seen) -> None:
         """End the locks of a member whose share session with a broker ended."""
-        group, broker = str(view.request.group_id), view.info.broker_address
-        member = str(view.request.member_id)
+        group, broker = seen.group, seen.info.broker_address
+        member = seen.member
         for (scope, of_group, _, _), partition in self._partitions.items():
-            if scope != view.info.scope or of_group != group:
+            if scope != seen.info.scope or of_group != group:
                 continue
             size = len(partition)
             for lock in list(partition.held.spans):
                 if lock.member == member and lock.info.broker_address == broker:
                     partition.held.cut(lock.first, lock.last)
-                    is_over = lock.until_ns is not None and lock.until_ns <= view.sent_ns
-                    partition.end(lock, "expired" if is_over else "returned", view.evidence.answered_ns)
+                    is_over = lock.until_ns is not None and lock.until_ns <= seen.sent_ns
+                    partition.end(lock, "expired" if is_over else "returned", seen.answered_ns)
             self._spans += len(partition) - size
 
-    def _acquire(self, view: ExchangeView, topic_id: bytes, row: Any, times: tuple[int, int] | None) -> None:
-        partition = self._partition(view, topic_id, row.partition_index)
-        tally, size = self._tally(view, topic_id), len(partition)
-        least_ns, until_ns = times or (None, None)
-        now_ns = view.evidence.answered_ns
+    def _acquire(self, seen: _Seen, topic_id: bytes, row: Any, ends: tuple[int, int] | None) -> None:
+        partition = self._partition(seen, topic_id, row.partition_index)
+        tally, size = self._tally(seen, topic_id), len(partition)
+        least_ns, until_ns = ends or (None, None)
+        now_ns = seen.answered_ns
         for given in row.acquired_records:
             first, last = given.first_offset, given.last_offset
             if first > last:
@@ -214,9 +254,9 @@ class ShareDeliveries:
                 partition.taken.append((lock, how, now_ns))
             partition.freed.cut(first, last)
             tally.deliver(given.delivery_count, last - first + 1)
-            member = str(view.request.member_id)
-            partition.held.put(Lock(first, last, tally, member, view.info, least_ns, until_ns))
-        partition.pass_over(row.acquired_records[-1].first_offset, view.sent_ns)  # they are in order
+            member = seen.member
+            partition.held.put(Lock(first, last, tally, member, seen.info, least_ns, until_ns))
+        partition.pass_over(row.acquired_records[-1].first_offset, seen.sent_ns)  # they are in order
         self._spans += len(partition) - size
 
     def _forget(self) -> None:
@@ -228,9 +268,20 @@ class ShareDeliveries:
             lock.tally.ends["unclear"] += size_of(lock)
 
 
-def _own(partition: _Partition, view: ExchangeView, first: int, last: int) -> list[Lock]:
+def _rows(topics: Any) -> list[tuple[bytes, Any]]:
+    """Return the partitions that a body lists, with the ids of their topics."""
+    return [(topic.topic_id, row) for topic in topics or () for row in topic.partitions or ()]
+
+
+def _ends(seen: _Seen) -> tuple[int, int] | None:
+    """Return the least and the latest time at which new locks end by themselves, None if it is not known."""
+    timeout_ns = sent(seen.response, "acquisition_lock_timeout_ms", 0) * _MS
+    return (seen.sent_ns + timeout_ns, seen.answered_ns + timeout_ns) if timeout_ns > 0 else None
+
+
+def _own(partition: _Partition, seen: _Seen, first: int, last: int) -> list[Lock]:
     """Cut out and return the locks that a request's member has on offsets."""
-    member, found = str(view.request.member_id), []
+    member, found = seen.member, []
     for lock in partition.held.cut(first, last):
         if lock.member == member:
             found.append(lock)
@@ -239,23 +290,24 @@ def _own(partition: _Partition, view: ExchangeView, first: int, last: int) -> li
     return found
 
 
-def _late(partition: _Partition, view: ExchangeView, one: Acknowledged, tally: Tally) -> int:
+def _late(partition: _Partition, seen: _Seen, one: Acknowledged, tally: Tally) -> int:
     """Return the acknowledged offsets whose delivery had ended before.
 
-    A broker responds without an error if it is done with the offsets (kafka.server.share.SharePartition#acknowledge). If
-    the member acknowledged them before another delivery, correct the end that they seemed to have had.
+    A broker responds without an error if it is done with the offsets
+    (kafka.server.share.SharePartition#acknowledge). If the member acknowledged them before another delivery,
+    correct the end that they seemed to have had.
     """
     late = sum(
         max(min(freed.last, one.last) - max(freed.first, one.first) + 1, 0)
         for freed in partition.freed.spans
         if freed.tally is tally
     )
-    member = str(view.request.member_id)
+    member = seen.member
     for lock, how, taken_ns in list(partition.taken):
         first, last = max(lock.first, one.first), min(lock.last, one.last)
         if lock.member != member or first > last:
             continue
-        if view.sent_ns >= taken_ns:
+        if seen.sent_ns >= taken_ns:
             late += last - first + 1
             continue
         lock.tally.ends[how] -= last - first + 1

@@ -110,7 +110,7 @@ class ShareSessions:
         if view.response is None:
             acquired.forget()
         else:
-            for one in acknowledged(view):
+            for one in acknowledged(view.request, view.response):
                 if not one.is_refused and one.type != RENEW:
                     acquired.remove(one.partition, one.first, one.last)
         if view.response is not None and view.key == apis.SHARE_FETCH:

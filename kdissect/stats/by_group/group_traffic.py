@@ -83,7 +83,9 @@ class GroupTraffic:
         self._lent = self._lending()
 
     def _lending(self) -> LentLogs | None:
-        return LentLogs(self.logs, self.links, self.classic, self.modern) if is_compiled else None
+        if not is_compiled:
+            return None
+        return LentLogs(self.logs, self.links, self.classic, self.modern, self.shares)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
