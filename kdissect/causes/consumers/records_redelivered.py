@@ -12,7 +12,6 @@ from kdissect.model.wording import plural
 from kdissect.session.identities import plain_name
 from kdissect.stats.by_group.delivery_rows import delivery_ends
 
-
 _ENDS = {
     "expired": ("The lock of {} expired.", "delivery", "deliveries"),
     "released": ("Members released {}.", "delivery", "deliveries"),

@@ -21,7 +21,7 @@ _NEVER = ("expired", "returned", "held")
 
 
 def delivery_ends(traffic: GroupTraffic, key: GroupKey, topic: str) -> Counter[str]:
-    """Return how deliveries of a topic to a share group ended, by name. Topics are as `topic_key` has them."""
+    """Return how deliveries to a share group ended, by name, of a topic as `topic_key` has it."""
     found: Counter[str] = Counter()
     for (scope, group, _, topic_id), tally, ends in _ends(traffic):
         if (scope, group) == key and topic_key(traffic.names, tally.info, topic_id) == topic:
