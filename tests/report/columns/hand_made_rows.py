@@ -182,17 +182,18 @@ MEMBERS = changed(
     {"group": "g", "member_id": "m", "client_id": "app", "instance_id": None, "principal": None,
      "address": "10.0.0.1", "joined": DAY, "gone": None, "gone_at": None, "reason": None, "heartbeats": 0,
      "heartbeat_gap_ns": None, "assigned": None, "epoch": None},
-    {"gone": "left", "reason": "closed", "gone_at": DAY, "heartbeats": 1, "epoch": 3, "assigned": ["t-0", "t-1\x1b"],
-     "heartbeat_gap_ns": {"max": 3 * MS}},
+    {"gone": "left", "reason": "closed", "gone_at": DAY, "heartbeats": 1, "assigned": ["t-0", "t-1\x1b"],
+     "heartbeat_gap_ns": {"max": 3 * MS}, "epoch": 3},
     {"gone": "expelled"},
 )  # fmt: skip
 ENDS = (
-    "accepted", "released", "rejected", "expired", "returned", "held", "unclear", "given_up", "renewed", "late",
-    "refused", "gaps",
+    "accepted", "released", "rejected", "expired", "returned", "held", "unclear", "given_up", "renewed",
+    "late", "refused", "gaps",
 )  # fmt: skip
 DELIVERIES = changed(
     {"group": "g", "member_id": "m", "client_id": "app", "principal": None, "address": "10.0.0.1",
-     "topic": "t\x1b", "acquired": 9, "redelivered": 0, "delivery_counts": {"1": 9}, **dict.fromkeys(ENDS, 0)},
+     "topic": "t\x1b", "acquired": 9, "redelivered": 0, "delivery_counts": {"1": 9},
+     **dict.fromkeys(ENDS, 0)},
     {"redelivered": 2, "delivery_counts": {"2": 1, "10": 1}, **{name: at for at, name in enumerate(ENDS, 1)}},
     {"delivery_counts": {}},
 )  # fmt: skip
