@@ -1,4 +1,4 @@
-"""Groups: members, the timeline of rebalances, lag."""
+"""Groups: members, the timeline of rebalances, deliveries, tasks, lag."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BESIDE, _LEAST_LINE = 80, 16  # cells of the columns next to the line, and of t
 
 
 class GroupsView(TablesView):
-    """The groups, and below rebalances, members and partitions of the chosen one."""
+    """The groups, and below rebalances, members, facts of its kind and partitions of the chosen one."""
 
     study = "groups"
     nothing = "no group was named"
