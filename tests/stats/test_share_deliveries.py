@@ -238,6 +238,16 @@ def test_offsets_that_later_deliveries_skip_are_given_up() -> None:
     assert "given_up" not in ends(deliveries(*begin, again)["a"])
 
 
+def test_ranges_that_no_records_have_are_left_out() -> None:
+    talk = Talk()
+    wrong = ((-5, 4, 1), (9, 3, 1), (0, (1 << 63) - 1, 1), (-1, -1, 1))
+    acks = tuple((first, last, ACCEPT) for first, last, _ in wrong)
+    found = deliveries(
+        fetches(talk, "a", 0, *wrong, (20, 29, 1), (25, 34, 1)), acknowledges(talk, "a", 10, *acks)
+    )["a"]
+    assert ends(found) == {"held": 15, "unclear": 5}  # ranges that overlap count twice
+
+
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_deliveries, "SPANS_KEPT", 10)
     monkeypatch.setattr(share_deliveries, "PARTITIONS_KEPT", 1)

@@ -33,7 +33,8 @@ from kdissect.session.info import ConnectionInfo
 
 PARTITIONS_KEPT = 20_000  # of all groups, 600 bytes each
 TALLIES_KEPT = 20_000  # members times topics, 700 bytes each
-SPANS_KEPT = 50_000  # of all partitions, 200 bytes each
+SPANS_KEPT = 20_000  # of all partitions, 200 bytes each
+_LONGEST = 1 << 31  # offsets of one range: a client asks for so many records at most (ShareFetch max_records)
 _TAKEN_KEPT = 100  # of a partition: the responses to their acknowledgements follow soon
 _MS = 1_000_000
 # A broker ends a lock so much later at most: other threads of a busy machine may run first.
@@ -151,7 +152,8 @@ class ShareDeliveries:
         self.last_ns = max(self.last_ns, *times)
         ends = _ends(seen)
         for one in acknowledged(request, response):
-            self._acknowledge(seen, one, ends)
+            if _is_range(one.first, one.last):
+                self._acknowledge(seen, one, ends)
         if request.share_session_epoch == FINAL and not response.error_code:
             self._close(seen)
         for topic_id, row in lists[1]:
@@ -246,7 +248,7 @@ class ShareDeliveries:
         now_ns = seen.answered_ns
         for given in row.acquired_records:
             first, last = given.first_offset, given.last_offset
-            if first > last:
+            if not _is_range(first, last):
                 continue
             for lock in partition.held.cut(first, last):
                 how = lock.end_at(now_ns)
@@ -266,6 +268,11 @@ class ShareDeliveries:
         self._spans -= len(partition)
         for lock in partition.held.spans:
             lock.tally.ends["unclear"] += size_of(lock)
+
+
+def _is_range(first: int, last: int) -> bool:
+    """Return whether offsets can be those of records."""
+    return 0 <= first <= last < first + _LONGEST
 
 
 def _rows(topics: Any) -> list[tuple[bytes, Any]]:
