@@ -938,6 +938,9 @@ class GroupLogs:
         go_on: Callable[
             [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None], bool
         ],
+        deliver: Callable[
+            [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None], bool
+        ],
         client_of: Callable[[ConnectionInfo, str | None], int | None],
         log_of: Callable[[int, int, str, str], LogRow | None],
     ) -> Self: ...

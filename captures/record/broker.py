@@ -180,6 +180,10 @@ class Cluster:
             process.kill()
             process.wait()
 
+    def process_id(self, node: int) -> int:
+        """Return the process of a server."""
+        return self._processes[node].pid
+
     def freeze(self, node: int) -> None:
         """Let a server get no CPU until `thaw`."""
         self._processes[node].send_signal(signal.SIGSTOP)

@@ -29,7 +29,8 @@ def java(version: str = "4.4.0") -> Driver:
 def streams(version: str = "4.3.1") -> Driver:
     """Return the driver of Kafka Streams."""
     last = "streams010" if version.startswith("0.10") else "streams"
-    return _driver("Kafka Streams (Java)", version, f"streams-{version}", ["oldest", "basic", last])
+    tiers = ["oldest", "basic", last, *(["streams4"] if version.startswith("4.") else [])]
+    return _driver("Kafka Streams (Java)", version, f"streams-{version}", tiers)
 
 
 def tools(version: str) -> Driver:

@@ -74,6 +74,14 @@ def decode_once(
     return decode_both(frame, offset, None, 0, api_key, api_version)[0]
 
 
+def fitting_body(body: bytes, api_key: int, api_version: int, *, is_response: bool) -> Any:
+    """Return a body without a header as an object of `values`, None if it does not fit. Raises nothing."""
+    found = _canonical_decoders(api_key, api_version)[is_response](body, 0)
+    if found is None or not found.fits:
+        found = _slow_path(body, 0, api_key, api_version, is_response, found)
+    return found.value if found is not None and found.fits else None
+
+
 def _slow_path(
     data: bytes, offset: int, api_key: int, api_version: int, is_response: bool, found: "Decoded | None"
 ) -> "Decoded | None":

@@ -85,11 +85,23 @@ CONNECTION_FIELDS = (
     RowField("tls", "struct", "what carries the connection, where that is TLS, else null"),
     RowField("tls.version", "string", "`TLS 1.2`, `TLS 1.3` ..."),
     RowField("tls.suite", "string", "cipher suite, by its IANA name"),
+    RowField("tls.group", "string", "group of the key exchange, such as `x25519` or `X25519MLKEM768`"),
+    RowField(
+        "tls.post_quantum",
+        "bool",
+        "whether the key exchange resists a quantum computer (ML-KEM). Null: no group, or an unknown one",
+    ),
+    RowField("tls.offered_groups", "list<string>", "groups that the client offered, the preferred one first"),
+    RowField("tls.offered_versions", "list<string>", "versions that the client offered"),
     RowField("tls.client_random", "string", "by which a key log names the session: 64 hex digits"),
     RowField("tls.sni", "string", "host name the client asked for"),
     RowField("tls.alpn", "string", "application protocol agreed on, or the protocols offered"),
     RowField("tls.certificates", "list<string>", "names in the server's certificate, where that is visible"),
+    RowField("tls.issuer", "string", "issuer of the server's certificate"),
+    RowField("tls.valid_from", "string", "from when the server's certificate is valid, RFC 3339"),
+    RowField("tls.valid_until", "string", "until when it is valid"),
     RowField("tls.client_certificates", "list<string>", "names in the client's certificate"),
+    RowField("tls.client_valid_until", "string", "until when the client's certificate is valid"),
     RowField("tls.resumed", "bool", "whether a session of TLS 1.2 was resumed"),
     RowField("tls.decrypted", "bool", "whether application data could be read"),
     RowField(
@@ -157,14 +169,26 @@ def _times(info: ConnectionInfo) -> Row:
 
 
 def _tls(tls: "TlsInfo") -> Row:
+    from kdissect.tls.certificate import date_text  # a plaintext capture has no TLS
+    from kdissect.tls.groups import is_post_quantum
+
+    server, client = tls.certificate, tls.client_certificate
     return {
         "version": tls.version,
         "suite": tls.suite,
+        "group": tls.group,
+        "post_quantum": None if tls.group is None else is_post_quantum(tls.group),
+        "offered_groups": list(tls.offered_groups),
+        "offered_versions": list(tls.offered_versions),
         "client_random": None if tls.client_random is None else tls.client_random.hex(),
         "sni": tls.sni,
         "alpn": tls.alpn,
         "certificates": list(tls.certificates),
+        "issuer": None if server is None else server.issuer,
+        "valid_from": None if server is None else date_text(server.valid_from_ns),
+        "valid_until": None if server is None else date_text(server.valid_until_ns),
         "client_certificates": list(tls.client_certificates),
+        "client_valid_until": None if client is None else date_text(client.valid_until_ns),
         "resumed": tls.is_resumed,
         "decrypted": tls.is_decrypted,
         "why": tls.why,

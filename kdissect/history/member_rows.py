@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ class MemberRows(NamedTuple):
     """How the bodies of an API in one version are read: who sent a request, whether there was an error.
 
     `commits` reads the offsets that a request commits, None where it commits none. `fetched` reads the
-    partitions of a ShareFetch and of its response, None of other APIs.
+    partitions of a ShareFetch, with the epoch of its session, and of its response, None of other APIs.
     """
 
     request: native.Layout
@@ -52,7 +53,8 @@ def member_rows(api_key: int, version: int) -> MemberRows | None:
         if commits is None:
             return None
     if api_key == apis.SHARE_FETCH:
-        of_both = _partitions(request, version, []), _partitions(response, version, ["error_code"])
+        epoch = ["share_session_epoch"]
+        of_both = _partitions(request, version, [], epoch), _partitions(response, version, ["error_code"])
         fetched = None if of_both[0] is None or of_both[1] is None else (of_both[0], of_both[1])
     layouts = native_layout(request, version)[0], native_layout(response, version)[0]
     return MemberRows(layouts[0], MEMBER_FIELDS.get(api_key, _SENDER), layouts[1], commits, fetched)
@@ -62,6 +64,10 @@ def _names_group(request: Message, version: int) -> bool:
     return any(field.name == "group_id" and version in field.versions for field in request.root.fields)
 
 
-def _partitions(body: Message, version: int, values: list[str]) -> native.PartitionRows | None:
+def _partitions(
+    body: Message, version: int, values: list[str], facts: Sequence[str] = ()
+) -> native.PartitionRows | None:
     lists = partition_lists(body, version)
-    return None if lists is None else native.PartitionRows(native_layout(body, version)[0], lists, values, [])
+    if lists is None:
+        return None
+    return native.PartitionRows(native_layout(body, version)[0], lists, values, [*facts])

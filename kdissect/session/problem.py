@@ -20,6 +20,7 @@ from kdissect.session.info import ConnectionInfo, ConnectionKind
 if TYPE_CHECKING:
     from kdissect.net.streams.tcp import TcpConnection
     from kdissect.session.detection.proxy_header import ProxyHeader
+    from kdissect.tls.certificate import Certificate
     from kdissect.tls.tls_info import TlsInfo
 
 # APIs before the work of a connection: SaslHandshake, ApiVersions, SaslAuthenticate.
@@ -27,6 +28,8 @@ _PRELIMINARY = frozenset({17, 18, 36})
 # Alerts by which a client refuses a certificate with another name: OpenSSL sends the first, Java the second,
 # some close without any (RFC 8446 section 6.2 leaves it open).
 _NAME_ALERTS = ("bad_certificate", "certificate_unknown", "")
+# Java sends certificate_unknown for a certificate that is not valid any more, OpenSSL an alert of its own.
+_DATE_ALERTS = (*_NAME_ALERTS, "certificate_expired")
 _CLIENT, _BROKER = "client", "broker"
 # The alert of Java's TLS to bytes that are no TLS record (sun.security.ssl: "Unsupported or unrecognized SSL
 # message"). A listener that accepted the header ends a handshake that it does not like with another alert.
@@ -49,6 +52,7 @@ class Reason(StrEnum):
     TLS_REFUSED = "tls_refused"  # one end ended the handshake with an alert, or the broker without
     TLS_LEFT = "tls_left"  # the client closed within the handshake without an alert: it may have stopped
     CERTIFICATE_NAME = "certificate_name"  # the client did, and the certificate names another address
+    CERTIFICATE_EXPIRED = "certificate_expired"  # one end did, and the other's certificate is not valid then
     MECHANISM_REFUSED = "mechanism_refused"  # SASL
     LOGIN_REFUSED = "login_refused"
     WRONG_CLUSTER = "wrong_cluster"  # ApiVersions refused: the client expects another cluster or node
@@ -166,6 +170,9 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
     else:
         return None
     told = f"the {who} ended the TLS handshake {how}"
+    dates = _wrong_dates(tls.certificate if who == _CLIENT else tls.client_certificate, info.start_ns)
+    if dates and name in _DATE_ALERTS:
+        return Problem(Reason.CERTIFICATE_EXPIRED, f"{told}; {dates}", by=who)
     wanted, certificate = tls.sni or info.broker.host, tls.certificates
     is_about_name = who == _CLIENT and name in _NAME_ALERTS and certificate
     if is_about_name and not names_address(certificate, wanted):
@@ -173,6 +180,17 @@ def _of_handshake(info: ConnectionInfo, tls: TlsInfo) -> Problem | None:
         told = f"{told}; the certificate names {named}, not {wanted}"
         return Problem(Reason.CERTIFICATE_NAME, told, by=who)
     return Problem(Reason.TLS_REFUSED if name or who == _BROKER else Reason.TLS_LEFT, told, by=who)
+
+
+def _wrong_dates(certificate: Certificate | None, time_ns: int) -> str:
+    """Return when a certificate is valid, empty if it is valid at a time or was not visible."""
+    if certificate is None or certificate.valid_from_ns <= time_ns <= certificate.valid_until_ns:
+        return ""
+    from kdissect.tls.certificate import date_text  # loaded if there is TLS
+
+    if certificate.valid_until_ns < time_ns:
+        return f"the certificate was valid until {date_text(certificate.valid_until_ns)}"
+    return f"the certificate is valid from {date_text(certificate.valid_from_ns)} on"
 
 
 def names_address(certificate: tuple[str, ...], address: str) -> bool:

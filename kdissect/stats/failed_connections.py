@@ -66,6 +66,7 @@ REASONS = {
     Reason.TLS_REFUSED: "one end ended the TLS handshake with an alert, or the broker without one",
     Reason.TLS_LEFT: "the client closed within the TLS handshake without an alert: it may have stopped",
     Reason.CERTIFICATE_NAME: "the client did, and the certificate does not name the address it asked for",
+    Reason.CERTIFICATE_EXPIRED: "one end did, and the other end's certificate is not valid at that time",
     Reason.MECHANISM_REFUSED: "the broker does not have the SASL mechanism",
     Reason.LOGIN_REFUSED: "the broker refused the login",
     Reason.WRONG_CLUSTER: "the client expects another cluster or node there, and the broker refused it",

@@ -1,9 +1,10 @@
 """The facts of one connection's handshake so far."""
 
-import warnings
 from enum import Enum, auto
 
-from kdissect.tls.handshake_messages import Cursor, HandshakeType, ShortMessageError
+from kdissect.tls.certificate import certificate_in
+from kdissect.tls.groups import group_name, is_grease
+from kdissect.tls.handshake_messages import Cursor, HandshakeType
 from kdissect.tls.hello import (
     ALPN,
     EARLY_DATA,
@@ -13,6 +14,7 @@ from kdissect.tls.hello import (
     ServerHello,
     parse_alpn,
     parse_client_hello,
+    parse_exchanged_group,
     parse_extensions,
     parse_server_hello,
 )
@@ -118,11 +120,13 @@ class Handshake:
             if self.early_data is EarlyData.OFFERED:
                 self.early_data = EarlyData.ACCEPTED if EARLY_DATA in extensions else EarlyData.REFUSED
         elif kind == HandshakeType.CERTIFICATE:
-            names = certificate_names(body, self.is_13)
+            found = certificate_in(body, self.is_13)
             if direction == self.client:
-                self._info.client_certificates = names
+                self._info.client_certificate = found
             else:
-                self._info.certificates = names
+                self._info.certificate = found
+        elif kind == HandshakeType.SERVER_KEY_EXCHANGE:
+            self._info.group = parse_exchanged_group(body, self._info.suite or "") or self._info.group
         return None
 
     def change_cipher_spec(self, direction: int) -> None:
@@ -147,6 +151,8 @@ class Handshake:
         if not self.is_renegotiation:
             info.client_random = hello.random
         info.sni, info.alpn = hello.sni, hello.alpn
+        info.offered_groups = tuple(group_name(code) for code in hello.groups if not is_grease(code))
+        info.offered_versions = tuple(version_name(code) for code in hello.versions if not is_grease(code))
         return None
 
     def _server_hello(self, body: bytes) -> str | None:
@@ -155,6 +161,7 @@ class Handshake:
         if offer is None:
             return NO_HANDSHAKE
         self.is_asking = False
+        info.group = None if hello.group is None else group_name(hello.group)
         if hello.is_retry:
             info.version = version_name(hello.version)
             self.early_data = EarlyData.REFUSED if offer.has_early_data else EarlyData.NONE
@@ -173,38 +180,3 @@ class Handshake:
         elif not self.is_13:
             return not_supported(info.version)
         return None if self.is_supported else not_supported(f"cipher suite {info.suite}")
-
-
-def certificate_names(body: bytes, is_13: bool) -> tuple[str, ...]:
-    """Return subject and alternative names of the first certificate in a Certificate message.
-
-    RFC 8446 section 4.4.2 and RFC 5246 section 7.4.2. Empty if there is no certificate, if it is malformed,
-    or without the package cryptography.
-    """
-    cursor = Cursor(body)
-    try:
-        if is_13:
-            cursor.pull_vector(1)  # certificate_request_context
-        entries = Cursor(cursor.pull_vector(3))
-        return _names(entries.pull_vector(3)) if entries.left else ()
-    except ShortMessageError:
-        return ()
-
-
-def _names(der: bytes) -> tuple[str, ...]:
-    try:
-        from cryptography import x509  # an extra
-    except ImportError:
-        return ()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd about a certificate is not for stderr
-            certificate = x509.load_der_x509_certificate(der)
-        subject = certificate.subject.rfc4514_string()
-        try:
-            extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        except x509.ExtensionNotFound:
-            return (subject,)
-        return (subject, *(str(name.value) for name in extension.value))
-    except Exception:
-        return ()

@@ -55,6 +55,7 @@ class HandshakeType(IntEnum):
     END_OF_EARLY_DATA = 5
     ENCRYPTED_EXTENSIONS = 8
     CERTIFICATE = 11
+    SERVER_KEY_EXCHANGE = 12  # RFC 5246 section 7.4
     FINISHED = 20
     KEY_UPDATE = 24
 

@@ -1,7 +1,8 @@
-"""ClientHello and ServerHello (RFC 8446 section 4.1; RFC 5246 section 7.4.1)."""
+"""ClientHello, ServerHello and ServerKeyExchange (RFC 8446 section 4.1; RFC 5246 section 7.4)."""
 
 from typing import NamedTuple
 
+from kdissect.tls.groups import group_name
 from kdissect.tls.handshake_messages import Cursor, ShortMessageError
 
 TLS_12 = 0x0303
@@ -10,25 +11,30 @@ TLS_13 = 0x0304
 RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 # Extensions: IANA "TLS ExtensionType Values".
 SERVER_NAME = 0
+SUPPORTED_GROUPS = 10
 ALPN = 16
 ENCRYPT_THEN_MAC = 22  # RFC 7366
 PRE_SHARED_KEY = 41
 EARLY_DATA = 42
 SUPPORTED_VERSIONS = 43
+KEY_SHARE = 51
+_NAMED_CURVE = 3  # ECCurveType, RFC 8422 section 5.4
 
 
 class ClientHello(NamedTuple):
-    """The offers of a client."""
+    """The offers of a client. `groups` and `versions` are in the order of its preference."""
 
     random: bytes
     session_id: bytes
     sni: str | None
     alpn: str | None
     has_early_data: bool
+    groups: tuple[int, ...]
+    versions: tuple[int, ...]
 
 
 class ServerHello(NamedTuple):
-    """The choices of a server."""
+    """The choices of a server. `group` is that of TLS 1.3, None without a key exchange."""
 
     random: bytes
     session_id: bytes
@@ -37,6 +43,7 @@ class ServerHello(NamedTuple):
     alpn: str | None
     mac_last: bool
     has_chosen_psk: bool
+    group: int | None
 
     @property
     def is_retry(self) -> bool:
@@ -47,13 +54,21 @@ class ServerHello(NamedTuple):
 def parse_client_hello(body: bytes) -> ClientHello:
     """Parse the body of a ClientHello. Raises `ShortMessageError`."""
     cursor = Cursor(body)
-    cursor.pull(2)  # legacy_version
+    version = cursor.pull_uint(2)  # the highest one, without supported_versions
     random, session_id = cursor.pull(32), cursor.pull_vector(1)
     cursor.pull_vector(2)  # cipher_suites
     cursor.pull_vector(1)  # legacy_compression_methods
     extensions = parse_extensions(cursor)
     names = parse_alpn(extensions.get(ALPN))
-    return ClientHello(random, session_id, _sni(extensions.get(SERVER_NAME)), names, EARLY_DATA in extensions)
+    return ClientHello(
+        random,
+        session_id,
+        _sni(extensions.get(SERVER_NAME)),
+        names,
+        EARLY_DATA in extensions,
+        _numbers(extensions.get(SUPPORTED_GROUPS), 2),
+        _numbers(extensions.get(SUPPORTED_VERSIONS), 1) or (version,),
+    )
 
 
 def parse_server_hello(body: bytes) -> ServerHello:
@@ -69,7 +84,35 @@ def parse_server_hello(body: bytes) -> ServerHello:
         version = int.from_bytes(chosen)
     alpn = parse_alpn(extensions.get(ALPN))
     mac_last, has_chosen_psk = ENCRYPT_THEN_MAC in extensions, PRE_SHARED_KEY in extensions
-    return ServerHello(random, session_id, version, suite, alpn, mac_last, has_chosen_psk)
+    share = extensions.get(KEY_SHARE, b"")
+    group = int.from_bytes(share[:2]) if len(share) >= 2 else None  # RFC 8446 section 4.2.8, also of a retry
+    return ServerHello(random, session_id, version, suite, alpn, mac_last, has_chosen_psk, group)
+
+
+def parse_exchanged_group(body: bytes, suite: str) -> str | None:
+    """Return the group in a ServerKeyExchange of TLS 1.2, None for another key exchange than (EC)DHE.
+
+    RFC 8422 section 5.4, RFC 5246 section 7.4.3. Raises `ShortMessageError`.
+    """
+    cursor = Cursor(body)
+    if "_ECDHE_" in suite:
+        is_named = cursor.pull_uint(1) == _NAMED_CURVE
+        return group_name(cursor.pull_uint(2)) if is_named else None
+    if "_DHE_" in suite:
+        prime = int.from_bytes(cursor.pull_vector(2))
+        return f"DHE {prime.bit_length()} bits"
+    return None
+
+
+def _numbers(data: bytes | None, width: int) -> tuple[int, ...]:
+    """Return numbers of two bytes after a length of `width` bytes, none if they are absent or malformed."""
+    if not data:
+        return ()
+    try:
+        inner = Cursor(Cursor(data).pull_vector(width))
+        return tuple(inner.pull_uint(2) for _ in range(inner.left // 2))
+    except ShortMessageError:
+        return ()
 
 
 def parse_extensions(cursor: Cursor) -> dict[int, bytes]:

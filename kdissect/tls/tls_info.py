@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+from kdissect.tls.certificate import Certificate
+
 # Reasons of `TlsInfo.why`.
 UNFINISHED = "the handshake did not finish"
 NO_HANDSHAKE = "the handshake is not in the capture"
@@ -32,13 +34,16 @@ class TlsInfo:
         "alerts",
         "alpn",
         "bad_records",
-        "certificates",
-        "client_certificates",
+        "certificate",
+        "client_certificate",
         "client_random",
         "close_notify",
+        "group",
         "is_decrypted",
         "is_resumed",
         "later_sessions",
+        "offered_groups",
+        "offered_versions",
         "session_id",
         "sni",
         "suite",
@@ -56,9 +61,14 @@ class TlsInfo:
         self.suite: str | None = None
         self.sni: str | None = None
         self.alpn: str | None = None
-        self.certificates: tuple[str, ...] = ()
-        """Names in the server's own certificate: subject, then alternatives."""
-        self.client_certificates: tuple[str, ...] = ()
+        self.group: str | None = None
+        """The group of the key exchange. None without one, as with a resumed session of TLS 1.2."""
+        self.offered_groups: tuple[str, ...] = ()
+        self.offered_versions: tuple[str, ...] = ()
+        """Of the client, in the order of its preference."""
+        self.certificate: Certificate | None = None
+        """The server's."""
+        self.client_certificate: Certificate | None = None
         self.is_resumed = False
         self.is_decrypted = False
         """Whether any application data could be read."""
@@ -67,6 +77,16 @@ class TlsInfo:
         self.alerts: Counter[tuple[str, str]] = Counter()
         self.close_notify: tuple[str, int] | None = None
         self.why: str | None = None
+
+    @property
+    def certificates(self) -> tuple[str, ...]:
+        """Names in the server's certificate: subject, then alternatives."""
+        return () if self.certificate is None else self.certificate.names
+
+    @property
+    def client_certificates(self) -> tuple[str, ...]:
+        """Names in the client's certificate."""
+        return () if self.client_certificate is None else self.client_certificate.names
 
     @property
     def sessions(self) -> tuple[tuple[bytes, bytes], ...]:

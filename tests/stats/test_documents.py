@@ -21,7 +21,7 @@ CAPTURES = [
 # Their keys are what is counted, not fields: error codes, codecs, members ...
 BY_VALUE = {
     "errors", "states", "codecs", "magics", "reasons", "outcomes", "event_counts", "rebuilt", "odd",
-    "opaque_connections", "apis",
+    "opaque_connections", "apis", "delivery_counts",
 }  # fmt: skip
 COMMANDS = {
     "diff": [capture("tansu_rdk216_txn")],  # takes longest, and is not among those of the short run

@@ -23,8 +23,8 @@ class Conversation(NamedTuple):
     suite: str
 
 
-def certificate(folder: Path, name: str, kind: str = "rsa") -> Path:
-    """Return a self-signed certificate with its key."""
+def certificate(folder: Path, name: str, kind: str = "rsa", days: int = 36500) -> Path:
+    """Return a self-signed certificate with its key, which is valid for so many days of 2026."""
     key = rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     start = datetime.datetime(2026, 1, 1)
@@ -35,7 +35,7 @@ def certificate(folder: Path, name: str, kind: str = "rsa") -> Path:
         .public_key(key.public_key())
         .serial_number(1)
         .not_valid_before(start)
-        .not_valid_after(start + datetime.timedelta(days=36500))
+        .not_valid_after(start + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

@@ -10,7 +10,7 @@ openssl = pytest.importorskip("tests.tls.openssl", reason="needs cryptography")
 from cryptography import x509  # noqa: E402  known to be there by now
 from cryptography.hazmat.primitives.serialization import Encoding  # noqa: E402
 
-from kdissect.tls.handshake import certificate_names  # noqa: E402
+from kdissect.tls.certificate import certificate_in  # noqa: E402
 
 SERIAL_1, SERIAL_MINUS_1 = b"\x02\x01\x01", b"\x02\x01\xff"
 
@@ -23,6 +23,7 @@ def test_a_negative_serial_number_is_no_warning_and_hides_no_name(tmp_path: Path
     entry = len(der).to_bytes(3) + der
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        names = certificate_names(len(entry).to_bytes(3) + entry, is_13=False)
-    assert names == ("CN=broker.test", "broker.test")
+        found = certificate_in(len(entry).to_bytes(3) + entry, is_13=False)
+    assert found is not None
+    assert found.names == ("CN=broker.test", "broker.test")
     assert not told

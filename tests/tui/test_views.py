@@ -93,6 +93,31 @@ def test_rebalances_stand_on_a_line_of_time(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(look())
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("kafka44_java_redelivery", {"[deliveries 2]": ("given up", "hangs")}),
+        (
+            "kafka44_java_streams",
+            {"[tasks 1]": ("active", "0_0, 0_1"), "[statuses 2]": ("MISSING_INTERNAL_TOPICS", "detail")},
+        ),
+    ],
+)
+def test_groups_of_newer_kinds_have_tables_of_their_own(
+    name: str, parts: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look() -> None:
+        async with screen(monkeypatch, CAPTURES / f"{name}.pcapng", size=(200, 60)) as (_, pilot):
+            view = await shown(pilot, "4")
+            await pilot.press(*["down"] * (len(view.table.rows) - 1))
+            await pilot.press("d")  # past the members
+            for part, texts in parts.items():
+                await pilot.press("d")
+                await shows(pilot, part, *texts)
+
+    asyncio.run(look())
+
+
 def test_follow_stream_tells_the_whole_conversation_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look() -> None:
         async with screen(monkeypatch, GROUPS) as (app, pilot):

@@ -24,6 +24,7 @@ class TlsHandshakeFailed(FailedConnection):
     reasons = (
         Reason.TLS_REFUSED,
         Reason.CERTIFICATE_NAME,
+        Reason.CERTIFICATE_EXPIRED,
     )
     help = (
         "The alert names the reason: unknown_ca and certificate_unknown are about the truststore of that end,"

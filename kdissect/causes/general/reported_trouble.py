@@ -44,5 +44,7 @@ class BrokerReportsTrouble(GeneralCause):
         return Cost(errors=found.seen.times)
 
     def command(self, found: Together) -> str:
-        """Return the exchanges."""
+        """Return the statuses of the group, or the exchanges of a login."""
+        if found.first.code is not None:
+            return "groups {files} --table statuses"
         return f"inspect {{files}} --bodies -Y 'api == {found.first.api}'"

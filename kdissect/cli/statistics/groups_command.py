@@ -27,6 +27,8 @@ from kdissect.report.columns.groups import (
     rejoin_columns,
     rows_of,
 )
+from kdissect.report.columns.share_groups import delivery_columns
+from kdissect.report.columns.streams_groups import status_columns, task_columns
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stats.by_group.group_rows import group_facts
@@ -34,7 +36,9 @@ from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_software import members_by_software
 
 # Parts of a single group, with their names in its JSON.
-_PARTS = ("members", "rebalances", "failures", "rejoins", "partitions")
+_PARTS = (
+    "members", "rebalances", "failures", "rejoins", "partitions", "deliveries", "tasks", "statuses",
+)  # fmt: skip
 _FETCH_SESSIONS = "fetch_sessions"
 
 
@@ -42,8 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     """Print the groups of the captures and return the exit code."""
     parser = command_parser(
         "groups",
-        "List groups of every type and their rebalances, with the reasons. With --group, also list members, "
-        "assignments and lag. --table fetch_sessions lists the fetch sessions of clients.",
+        "List groups of every type and their rebalances, with the reasons; deliveries of share groups, and "
+        "tasks and statuses of streams groups. With --group, also list members, assignments and lag. --table "
+        "fetch_sessions lists the fetch sessions of clients.",
     )
     add_inputs(parser, live=True)
     add_topic_ids(parser)
@@ -103,5 +108,8 @@ def _write_tables(groups: list[Facts], forgotten: int, options: Namespace, outpu
     tables.section("rebalances", rebalance_columns(), rows_of(groups, "rebalances"))
     tables.section("failed attempts", failure_columns(), failure_rows(groups))
     tables.section("joined again", rejoin_columns(), rows_of(groups, "rejoins"))
+    tables.section("deliveries of share groups", delivery_columns(), rows_of(groups, "deliveries"))
+    tables.section("tasks of streams groups", task_columns(), rows_of(groups, "tasks"))
+    tables.section("statuses of streams groups", status_columns(), rows_of(groups, "statuses"))
     if options.group:
         tables.section("partitions", partition_columns(), rows_of(groups, "partitions"))

@@ -147,8 +147,8 @@ class Heartbeat(NamedTuple):
 
 
 def continuing(view: ExchangeView) -> Heartbeat | None:
-    """Return a heartbeat with which a member may continue as before: its bodies name no topics and no
-    partitions. None for another one.
+    """Return a heartbeat with which a member may continue as before: its bodies name no topics, no
+    partitions and no status. None for another one.
     """
     request, answer = view.request, view.response
     if request is None or answer is None or answer.error_code or not request.member_id:
@@ -157,6 +157,8 @@ def continuing(view: ExchangeView) -> Heartbeat | None:
         return None
     topics = getattr(request, "subscribed_topic_names", None)
     if topics is not None or _holdings(request) is not None or _given(answer) is not None:
+        return None
+    if getattr(answer, "status", None):  # each of these counts (KIP-1071)
         return None
     if getattr(answer, "member_id", None) not in (None, "", request.member_id):
         return None

@@ -4,7 +4,6 @@ Key: capture set, broker address, group, member. Order: that of a connection's r
 APIs' requests together (org.apache.kafka.common.requests.ShareRequestMetadata).
 """
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -12,12 +11,12 @@ from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.fact import Evidence, Fact, is_of_connection
-from kdissect.history.sessions.acquired_records import AcquiredRecords, Partition
+from kdissect.history.sessions.acknowledgements import RENEW, acknowledged
+from kdissect.history.sessions.acquired_records import AcquiredRecords
 from kdissect.history.state_table import Table
 
 SESSIONS_KEPT = 20_000  # a broker holds 2,000 by default (group.share.max.share.sessions)
 INITIAL, FINAL = 0, -1  # ShareRequestMetadata: the epoch that opens a session, and the one that closes it
-_RENEW = 4  # enums.table, acknowledgeType: the member goes on to hold the records
 _MAX_EPOCH = 0x7FFFFFFF  # after it comes 1 (ShareRequestMetadata#nextEpoch)
 
 ShareKey = tuple[str, str, str, str]
@@ -111,8 +110,9 @@ class ShareSessions:
         if view.response is None:
             acquired.forget()
         else:
-            for partition, first, last in _done(view):
-                acquired.remove(partition, first, last)
+            for one in acknowledged(view.request, view.response):
+                if not one.is_refused and one.type != RENEW:
+                    acquired.remove(one.partition, one.first, one.last)
         if view.response is not None and view.key == apis.SHARE_FETCH:
             for topic in view.response.responses or ():
                 for row in topic.partitions or ():
@@ -133,34 +133,6 @@ def _never_acquired(view: ExchangeView, key: ShareKey, acquired: AcquiredRecords
                     path = f"topics[{at}].partitions[{index}].acknowledgement_batches[{number}]"
                     return [_fact(ShareFact.NEVER_ACQUIRED, key, view, path, seen=f"{first} to {last}")]
     return []
-
-
-def _done(view: ExchangeView) -> Iterator[tuple[Partition, int, int]]:
-    """Yield ranges that a member accepts, releases or rejects, of partitions without an error."""
-    if view.response.error_code:
-        return
-    failed = {
-        (topic.topic_id, row.partition_index)
-        for topic in view.response.responses or ()
-        for row in topic.partitions or ()
-        if row.error_code or getattr(row, "acknowledge_error_code", 0)
-    }
-    for topic in view.request.topics or ():
-        for row in topic.partitions or ():
-            partition = topic.topic_id, row.partition_index
-            if partition not in failed:
-                for batch in row.acknowledgement_batches or ():
-                    yield from ((partition, first, last) for first, last in _ended(batch))
-
-
-def _ended(batch: Any) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that a batch ends. It has one type for all of its records, or one for each."""
-    types = batch.acknowledge_types or ()
-    offsets = range(batch.first_offset, batch.last_offset + 1)
-    ranges = (
-        [(batch.first_offset, batch.last_offset)] if len(types) == 1 else zip(offsets, offsets, strict=True)
-    )
-    return (span for kind, span in zip(types, ranges, strict=False) if kind != _RENEW)
 
 
 def _is_sure_of_epoch(view: ExchangeView, session: ShareSession) -> bool:

@@ -87,6 +87,7 @@ def member_columns() -> list[TableColumn]:
         text_column("principal", "principal"),
         text_column("address", "address", rank=2),
         time_column("joined", "joined", rank=1, of_day=True),
+        number_column("epoch", "epoch", rank=1),
         TableColumn("gone", _gone),
         time_column("gone at", "gone_at", rank=2, of_day=True),
         TableColumn("heartbeats", lambda row: Cell(str(row["heartbeats"] or "")), rank=1, right=True),

@@ -84,7 +84,8 @@ class TlsRefused(ProblemRule):
     """A TLS handshake that one end breaks off.
 
     By an alert, whose name says why its sender would not go on, or by closing. The end is known to speak
-    Kafka. The finding names the end that sent the alert. The alert does not show whose fault it is.
+    Kafka. The finding names the end that sent the alert. The alert does not show whose fault it is. If the
+    certificate of the other end is visible and not valid at that time, the finding has its dates.
 
     Example: the client sends unknown_ca: it does not trust who signed the broker's certificate.
 
@@ -98,7 +99,7 @@ class TlsRefused(ProblemRule):
     claim = Claim.DIFFERS
     severity = Severity.WARNING
     cites = ("RFC 8446 section 6.2",)
-    reasons = (Reason.TLS_REFUSED,)
+    reasons = (Reason.TLS_REFUSED, Reason.CERTIFICATE_EXPIRED)
     expects = "a TLS handshake that finishes"
 
     def check(self, found: ConnectionProblem) -> Iterator[Violation]:

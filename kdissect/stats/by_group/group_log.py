@@ -11,6 +11,7 @@ from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.info import ConnectionInfo
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_group.group_links import ClientKey
+from kdissect.stats.by_group.streams_log import StreamsLog
 from kdissect.stats.client import Client
 
 Assigned = tuple[str, int] | str
@@ -23,12 +24,13 @@ class MemberLog:
     `how` is the way in which it left: `left`, `lost` (without a request), `fenced`, `replaced` (the same
     client came back with another member id), `refused` (it asked, and was never admitted), None while it is
     there. `held` is its last assignment, None before that was seen. `gaps` are times between heartbeats.
-    `connection` is its last one. `is_accepted`: whether it ever was a member.
+    `connection` is its last one. `is_accepted`: whether it ever was a member. `epoch` is the one that the
+    coordinator named last, None in classic groups. `streams` has what only members of streams groups send.
     """
 
     __slots__ = (
-        "client", "connection", "gaps", "heartbeats", "held", "how", "instance_id", "is_accepted",
-        "joined_ns", "last_heartbeat_ns", "left_ns", "link", "member_id", "reason",
+        "client", "connection", "epoch", "gaps", "heartbeats", "held", "how", "instance_id", "is_accepted",
+        "joined_ns", "last_heartbeat_ns", "left_ns", "link", "member_id", "reason", "streams",
     )  # fmt: skip
 
     def __init__(self, member_id: str) -> None:
@@ -46,6 +48,8 @@ class MemberLog:
         self.heartbeats = 0
         self.last_heartbeat_ns = NEVER_NS
         self.gaps = Distribution()
+        self.epoch: int | None = None
+        self.streams: StreamsLog | None = None
 
     def beat(self, time_ns: int) -> None:
         """Count a heartbeat of the member."""

@@ -21,10 +21,12 @@ from kdissect.history.groups.modern_group import ModernGroup, ModernRebalance
 from kdissect.model.packets.packet import NEVER_NS
 from kdissect.session.identities import cluster_fact, plain_name, topic_now
 from kdissect.session.info import ConnectionInfo
+from kdissect.stats.by_group.delivery_rows import delivery_rows
 from kdissect.stats.by_group.group_log import GroupLog, MemberLog, in_words
 from kdissect.stats.by_group.group_traffic import GroupTraffic
 from kdissect.stats.by_group.migrated_groups import is_migrated, joined_row
 from kdissect.stats.by_group.position_table import Partition
+from kdissect.stats.by_group.streams_rows import status_rows, task_rows
 
 Facts = dict[str, Any]
 Commits = Mapping[Partition, int]
@@ -46,10 +48,12 @@ def group_facts(traffic: GroupTraffic, wanted: Callable[[str], object] | None = 
     """
     traffic.catch_up()
     commits, ends = traffic.positions.commits(), traffic.positions.ends()
+    deliveries = delivery_rows(traffic)
     found: list[Facts] = []
     for key, log in sorted(traffic.logs.items(), key=lambda item: item[0]):
         if key[1] and log.is_wanted and (wanted is None or wanted(key[1])):
-            found += _group(traffic, key, log, commits.get(key, {}), ends)
+            rows = _group(traffic, key, log, commits.get(key, {}), ends)
+            found += [row | {"deliveries": deliveries.get(key, [])} for row in rows]
     return found
 
 
@@ -98,6 +102,8 @@ def _common(traffic: GroupTraffic, key: GroupKey, log: GroupLog, commits: Commit
         "group": key[1],
         "coordinator": log.coordinator,
         "members": [_member(member) for member in members],
+        "tasks": task_rows(log),
+        "statuses": status_rows(log),
         "partitions": partitions,
         "lag": sum(lags) if lags else None,
         "named_by": [
@@ -405,6 +411,7 @@ def _member(member: MemberLog) -> Facts:
         "gone": member.how,
         "gone_at": None if member.left_ns is None else rfc3339(member.left_ns),
         "reason": member.reason or None,
+        "epoch": member.epoch,
         "assigned": None if member.held is None else in_words(member.held),
         "heartbeats": member.heartbeats,
         "heartbeat_gap_ns": member.gaps.facts(),

@@ -20,6 +20,7 @@ from kdissect.history.groups.group_payloads import assigned_partitions, connect_
 from kdissect.history.groups.modern_group import Holding
 from kdissect.history.groups.modern_groups import ModernFact, ModernGroups
 from kdissect.history.member_rows import member_rows
+from kdissect.history.sessions.share_deliveries import ShareDeliveries
 from kdissect.history.state_table import Table
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.native import is_compiled, native
@@ -36,6 +37,7 @@ from kdissect.stats.by_group.group_links import (
 from kdissect.stats.by_group.group_log import Assigned, GroupLog
 from kdissect.stats.by_group.lent_logs import BEATS, MOST_LENT, LentLogs, are_lent
 from kdissect.stats.by_group.positions import GoesBack, Positions, name_of
+from kdissect.stats.by_group.streams_log import StreamsLog
 from kdissect.stats.by_offset.deleted_commits import DELETING
 from kdissect.stats.client import advertised, client_of, text_of
 from kdissect.stats.leaders import Leaders
@@ -66,9 +68,10 @@ class GroupTraffic:
     """Whether offsets that a group commits in a block are to be added as exchanges."""
 
     def __init__(self, names: TopicNames, *, watches_refetches: bool = False) -> None:
-        self._names = names
+        self.names = names
         self.classic = ClassicGroups()
         self.modern = ModernGroups()
+        self.shares = ShareDeliveries()
         self.positions = Positions(names, watches_refetches=watches_refetches)
         self.leaders = Leaders()
         self.links = GroupLinks()
@@ -80,7 +83,9 @@ class GroupTraffic:
         self._lent = self._lending()
 
     def _lending(self) -> LentLogs | None:
-        return LentLogs(self.logs, self.links, self.classic, self.modern) if is_compiled else None
+        if not is_compiled:
+            return None
+        return LentLogs(self.logs, self.links, self.classic, self.modern, self.shares)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state, with the native engine's facts. The engine begins again elsewhere, if it is in
@@ -100,7 +105,7 @@ class GroupTraffic:
         """
         self._wanted = wanted
         self._is_filtered |= not wanted
-        self._names.pass_by(exchange)
+        self.names.pass_by(exchange)
         self.leaders.see(exchange.connection)
         key = exchange.api_key
         if key in _DELETES:
@@ -136,7 +141,7 @@ class GroupTraffic:
         if api_key in (apis.FETCH, apis.PRODUCE):
             return transfer_rows(api_key, version) or False
         if not _is_watched(api_key):
-            return way_past(self._names, api_key)
+            return way_past(self.names, api_key)
         return (are_lent(api_key) and member_rows(api_key, version)) or False
 
     def _see(self, info: ConnectionInfo) -> bool:
@@ -172,6 +177,8 @@ class GroupTraffic:
 
     def _feed(self, view: ExchangeView) -> None:
         """Have the state machines take an exchange, and log their facts."""
+        if view.key in self.shares.api_keys:
+            self.shares.feed(view)
         for machine in (self.classic, self.modern):
             if view.key in (machine.api_keys or ()):
                 facts = machine.feed(view)
@@ -228,6 +235,9 @@ class GroupTraffic:
             member.accept()
         if member.client is None:
             member.client, member.link = client_of(view), client_key(view)
+        if view.key == apis.STREAMS_GROUP_HEARTBEAT:
+            member.streams = member.streams or StreamsLog()
+            member.streams.beat(view)
 
     def _fail(self, view: ExchangeView, groups: tuple[str, ...]) -> None:
         """Keep what a member was refused for, with its rhythm."""
@@ -241,6 +251,8 @@ class GroupTraffic:
     def _apply(self, view: ExchangeView, fact: Fact) -> None:
         """Write a fact of a state machine into the group's log."""
         log, time_ns = self._log(view, fact.key[1]), view.evidence.answered_ns or view.sent_ns
+        if fact.kind is ModernFact.JOINED or fact.kind is ModernFact.EPOCH_GIVEN:
+            log.member(fact.detail).epoch = fact.seen
         if fact.kind in _JOINED:
             self._joined(view, log, fact, time_ns)
         elif fact.kind in _ASSIGNED:
@@ -274,7 +286,7 @@ class GroupTraffic:
 
     def assigned(self, info: ConnectionInfo, given: Iterable[Holding]) -> list[Assigned]:
         """Return partitions or tasks of newer groups; `info` is a connection to their cluster."""
-        named = sorted((name_of(self._names, info, row[0]), row[1]) for row in given if len(row) == 2)
+        named = sorted((name_of(self.names, info, row[0]), row[1]) for row in given if len(row) == 2)
         tasks = sorted(row for row in given if len(row) == 3)  # of a streams group
         return [
             *named,

@@ -11,6 +11,7 @@ from kdissect.history.groups.lent_members import LentMembers, MemberKey
 from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
 from kdissect.history.member_rows import MEMBER_FIELDS
+from kdissect.history.sessions.share_deliveries import ShareDeliveries
 from kdissect.history.state_table import Table
 from kdissect.model.native import native
 from kdissect.schema.protocol_messages import api_name
@@ -19,7 +20,8 @@ from kdissect.stats.by_group.group_links import ClientKey, GroupLinks, client_ke
 from kdissect.stats.by_group.group_log import GroupLog
 from kdissect.stats.by_offset.deleted_commits import DELETING
 
-CLASSIC, MODERN = 1, 2  # machines that learn from a request, as native/src/transfers/group_logs.rs
+# Machines that learn from a request, as native/src/transfers/group_logs.rs.
+CLASSIC, MODERN, SHARES = 1, 2, 3
 _MODERN = ModernGroups.api_keys or frozenset()
 BEATS = frozenset({apis.HEARTBEAT}) | _MODERN
 _WATCHED = _MODERN | (ClassicGroups.api_keys or frozenset())
@@ -28,7 +30,7 @@ MOST_LENT = 1 << 14  # bound of the connections, members and heartbeats stored a
 
 def are_lent(api_key: int) -> bool:
     """Return whether the native engine takes requests of an API that names groups: heartbeats and commits of
-    members, and requests of which the logs alone learn, that they name a group.
+    members, share sessions, and requests of which the logs alone learn, that they name a group.
 
     Of OffsetFetch, and of requests that delete offsets, others learn more.
     """
@@ -40,9 +42,9 @@ def are_lent(api_key: int) -> bool:
 class LentLogs:
     """Native-owned logs of groups, which Python reclaims before it reads them. Native builds only.
 
-    `rows` takes heartbeats of known members, OffsetCommits, and requests that no machine watches
-    (`are_lent`), answered without an error, of groups that the client is known to act for. It skips every
-    request from which the machines or the logs may have more facts.
+    `rows` takes heartbeats of known members, OffsetCommits, share sessions, and requests that no machine
+    watches (`are_lent`), answered without an error, of groups that the client is known to act for. It skips
+    every request from which the machines or the logs may have more facts.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class LentLogs:
         links: GroupLinks,
         classic: ClassicGroups,
         modern: ModernGroups,
+        shares: ShareDeliveries,
     ) -> None:
         self._logs = logs
         self._links = links
@@ -63,7 +66,9 @@ class LentLogs:
         self._naming: dict[tuple[GroupKey, str | None, int], int] = {}
         """Groups with the client ids and APIs that named them."""
         self._beating: dict[MemberKey, int] = {}
-        self.rows = native.GroupLogs(self._members.rows, heartbeats.take, self._client_of, self._log_of)
+        self.rows = native.GroupLogs(
+            self._members.rows, heartbeats.take, shares.take, self._client_of, self._log_of
+        )
 
     def _client_of(self, info: ConnectionInfo, client_id: str | None) -> int | None:
         if info.anomaly_counts:
@@ -93,7 +98,7 @@ class LentLogs:
             self._groups.setdefault(key, len(self._groups)),
             self._naming.setdefault((key, client_id, api_key), len(self._naming)),
             beats,
-            CLASSIC if api_key in MEMBER_FIELDS else MODERN if api_key in BEATS else 0,
+            _machine(api_key),
         )
 
     def take(self) -> None:
@@ -122,3 +127,9 @@ class LentLogs:
         log = self._logs.get(key) if is_used else self._logs.peek(key)
         assert log is not None
         return log
+
+
+def _machine(api_key: int) -> int:
+    if api_key in ShareDeliveries.api_keys:
+        return SHARES
+    return CLASSIC if api_key in MEMBER_FIELDS else MODERN if api_key in BEATS else 0

@@ -1,4 +1,4 @@
-"""Groups: members, the timeline of rebalances, lag."""
+"""Groups: members, the timeline of rebalances, deliveries, tasks, lag."""
 
 from __future__ import annotations
 
@@ -15,16 +15,22 @@ from kdissect.report.columns.groups import (
     partition_columns,
     rebalance_columns,
 )
+from kdissect.report.columns.share_groups import delivery_columns
+from kdissect.report.columns.streams_groups import status_columns, task_columns
 from kdissect.tui.views.quick_filters import text_is
 from kdissect.tui.views.tables import Detail, TablesView
 from kdissect.tui.widgets.rows_table import Row
 
 _TIMELINE = 32  # cells
+_OF_KIND = {
+    "share": {"deliveries": delivery_columns()[1:]},
+    "streams": {"tasks": task_columns()[1:], "statuses": status_columns()[1:]},
+}
 _BESIDE, _LEAST_LINE = 80, 16  # cells of the columns next to the line, and of the shortest useful line
 
 
 class GroupsView(TablesView):
-    """The groups, and below rebalances, members and partitions of the chosen one."""
+    """The groups, and below rebalances, members, facts of its kind and partitions of the chosen one."""
 
     study = "groups"
     nothing = "no group was named"
@@ -46,11 +52,13 @@ class GroupsView(TablesView):
     def details(self, row: Row) -> list[Detail]:
         """Return rebalances first: people look for them."""
         own = {"group": row["group"], "kind": row["kind"]}
-        return [
-            Detail("rebalances", self._rebalance_columns(), [own | each for each in row["rebalances"]]),
-            Detail("members", member_columns()[1:], [own | each for each in row["members"]]),
-            Detail("partitions", partition_columns()[1:], [own | each for each in row["partitions"]]),
-        ]
+        parts = {
+            "rebalances": self._rebalance_columns(),
+            "members": member_columns()[1:],
+            **(_OF_KIND.get(row["kind"]) or {}),
+            "partitions": partition_columns()[1:],
+        }
+        return [Detail(name, columns, [own | each for each in row[name]]) for name, columns in parts.items()]
 
     def summary(self, facts: Any, count: int) -> str:
         """Return the number of groups, and how many are left out."""

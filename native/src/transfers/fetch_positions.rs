@@ -203,7 +203,8 @@ impl Counts for Learning<'_, '_> {
                 }
             }
         }
-        if !self.logs.borrow_mut().take_next(info, loan, row, &who)? {
+        let is_idle = requests.is_idle(py, row);
+        if !self.logs.borrow_mut().take_next(info, loan, row, (&who, is_idle))? {
             return Ok(LEFT);
         }
         match commits {

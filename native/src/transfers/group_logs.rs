@@ -44,9 +44,10 @@ type Place = (usize, usize, Option<usize>, u8);
 /// on.
 type LogRow = (u32, u32, Option<(u32, i64)>, u8);
 
-/// `lent_logs.CLASSIC` and `lent_logs.MODERN`.
+/// `lent_logs.CLASSIC`, `lent_logs.MODERN` and `lent_logs.SHARES`.
 const CLASSIC: u8 = 1;
 const MODERN: u8 = 2;
+const SHARES: u8 = 3;
 /// Heartbeats of a member, the gaps before them, the last one, and on which connection it came.
 type BeatsRow = (u32, i64, Vec<i64>, i64, Option<Py<PyAny>>);
 /// Groups in the order of last use, the clients that named them, with counts, in the order of first
@@ -60,6 +61,7 @@ const NEVER_NS: i64 = i64::MIN;
 pub struct GroupLogs {
     members: Py<LentMembers>,
     go_on: Py<PyAny>,
+    deliver: Py<PyAny>,
     client_of: Py<PyAny>,
     log_of: Py<PyAny>,
     /// By the handover of a connection and the address of a client id.
@@ -77,14 +79,22 @@ pub struct GroupLogs {
 #[pymethods]
 impl GroupLogs {
     /// `go_on` takes a heartbeat of a modern group, if it has no facts to report
-    /// (`history.groups.repeated_heartbeats`). `client_of(connection, client_id)` returns the number
+    /// (`history.groups.repeated_heartbeats`), `deliver` an exchange of a share session with records or
+    /// acknowledgements (`history.sessions.share_deliveries`). `client_of(connection, client_id)` returns the number
     /// of a client, None if its requests are Python's. `log_of(client, api_key, group, member)`
     /// returns the numbers of both in the logs, None if there may be more facts to report.
     #[new]
-    fn new(members: Py<LentMembers>, go_on: Py<PyAny>, client_of: Py<PyAny>, log_of: Py<PyAny>) -> Self {
+    fn new(
+        members: Py<LentMembers>,
+        go_on: Py<PyAny>,
+        deliver: Py<PyAny>,
+        client_of: Py<PyAny>,
+        log_of: Py<PyAny>,
+    ) -> Self {
         GroupLogs {
             members,
             go_on,
+            deliver,
             client_of,
             log_of,
             senders: Mixed::default(),
@@ -126,13 +136,14 @@ impl GroupLogs {
 
 impl GroupLogs {
     /// Take a request that was answered without an error and has no facts to report, and
-    /// return True. Otherwise nothing changes. `loan` is that of its connection.
+    /// return True. Otherwise nothing changes. `loan` is that of its connection. `is_idle`: neither body
+    /// lists a partition.
     pub fn take_next(
         &mut self,
         info: &Bound<'_, PyAny>,
         loan: u64,
         row: &Row,
-        who: &Member<'_>,
+        (who, is_idle): (&Member<'_>, bool),
     ) -> PyResult<bool> {
         let py = info.py();
         let Some(client) = self.client(info, loan, &row.request.client_id)? else { return Ok(false) };
@@ -143,6 +154,7 @@ impl GroupLogs {
         let is_taken = match machine {
             CLASSIC => self.members.bind(py).borrow_mut().take_next(info, row, who)?,
             MODERN => given_to(self.go_on.bind(py), info, row)?,
+            SHARES if !is_idle => given_to(self.deliver.bind(py), info, row)?,
             _ => true,
         };
         if !is_taken {

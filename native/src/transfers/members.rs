@@ -9,6 +9,9 @@ use crate::bodies::visitor::{Look, Program, What};
 use crate::engine::completed::{Content, Row};
 use crate::judging::members::{Member, Members};
 
+/// `history.sessions.share_sessions.FINAL`: the fact of a ShareFetch request.
+const FINAL_EPOCH: i64 = -1;
+
 /// `kdissect.history.member_rows.MemberRows`: the layout of requests and the fields that say who sent one, the layout of
 /// responses, how the offsets that one commits are read, how both bodies of a ShareFetch are.
 pub type MemberRow = (
@@ -44,6 +47,18 @@ impl MemberRequests {
             return None;
         }
         self.who.read(data.as_bytes(py), *body)
+    }
+
+    /// Whether neither body of a ShareFetch lists a partition, and the session goes on. False for other APIs.
+    pub fn is_idle(&self, py: Python<'_>, row: &Row) -> bool {
+        let Some(((asked, answered), answer)) = self.fetched.as_ref().zip(row.response.as_ref()) else {
+            return false;
+        };
+        let lists_none = |rows: &Py<PartitionRows>, content: &Content| {
+            let body = rows.get().read(content.data.as_bytes(py), content.body);
+            body.is_some_and(|body| body.rows.is_empty() && body.facts[0] != Some(FINAL_EPOCH))
+        };
+        lists_none(asked, &row.request.content) && lists_none(answered, answer)
     }
 
     /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.

@@ -18,6 +18,8 @@ from kdissect.report.columns import (
     one_way,
     producers,
     records,
+    share_groups,
+    streams_groups,
     time_split,
     topics,
     traffic,
@@ -207,10 +209,32 @@ GROUPS = changed(
 MEMBERS = changed(
     {"group": "g", "member_id": "m", "client_id": "app", "instance_id": None, "principal": None,
      "address": "10.0.0.1", "joined": DAY, "gone": None, "gone_at": None, "reason": None, "heartbeats": 0,
-     "heartbeat_gap_ns": None, "assigned": None},
+     "heartbeat_gap_ns": None, "assigned": None, "epoch": None},
     {"gone": "left", "reason": "closed", "gone_at": DAY, "heartbeats": 1, "assigned": ["t-0", "t-1\x1b"],
-     "heartbeat_gap_ns": {"max": 3 * MS}},
+     "heartbeat_gap_ns": {"max": 3 * MS}, "epoch": 3},
     {"gone": "expelled"},
+)  # fmt: skip
+ENDS = (
+    "accepted", "released", "rejected", "expired", "returned", "held", "unclear", "given_up", "renewed",
+    "late", "refused", "gaps",
+)  # fmt: skip
+DELIVERIES = changed(
+    {"group": "g", "member_id": "m", "client_id": "app", "principal": None, "address": "10.0.0.1",
+     "topic": "t\x1b", "acquired": 9, "redelivered": 0, "delivery_counts": {"1": 9},
+     **dict.fromkeys(ENDS, 0)},
+    {"redelivered": 2, "delivery_counts": {"2": 1, "10": 1}, **{name: at for at, name in enumerate(ENDS, 1)}},
+    {"delivery_counts": {}},
+)  # fmt: skip
+TASKS = changed(
+    {"group": "g", "member_id": "m", "client_id": "app", "process_id": None, "gone": None, "epoch": None,
+     "topology_epoch": None, "active": None, "standby": None, "warmup": None},
+    {"process_id": "p", "gone": "left", "epoch": 3, "topology_epoch": 0, "active": ["0_0", "0_1\x1b"],
+     "standby": [], "warmup": ["1_0"]},
+)  # fmt: skip
+STATUSES = changed(
+    {"group": "g", "client_id": "app", "status": "MISSING_SOURCE_TOPICS", "count": 2, "first": DAY,
+     "last": DAY, "lasts": True, "detail": "words\x1b"},
+    {"status": "ASSIGNMENT_DELAYED", "lasts": False, "detail": ""},
 )  # fmt: skip
 CAUSE: Row = {"cause": "member_left", "member": "c-1", "reason": None}
 OVER: Row = {
@@ -411,6 +435,9 @@ TABLES: dict[str, Callable[[], Table]] = {
     "groups": lambda: Table(groups.group_columns(), GROUPS),
     "members": lambda: Table(groups.member_columns(), MEMBERS),
     "rebalances": lambda: Table(groups.rebalance_columns(), REBALANCES),
+    "deliveries": lambda: Table(share_groups.delivery_columns(), DELIVERIES),
+    "tasks": lambda: Table(streams_groups.task_columns(), TASKS),
+    "statuses": lambda: Table(streams_groups.status_columns(), STATUSES),
     "failures": lambda: Table(groups.failure_columns(), FAILURES),
     "rejoins": lambda: Table(groups.rejoin_columns(), REJOINS),
     "partitions": lambda: Table(groups.partition_columns(), PARTITIONS),
