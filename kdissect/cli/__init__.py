@@ -30,7 +30,7 @@ JOBS = {
         "diff": ("statistics", "two captures compared"),
         "upgrade": ("findings", "clients a release breaks"),
         "conform": ("findings", "tests a broker or client"),
-        "report": ("findings", "one HTML page to share"),
+        "personal-data": ("statistics", "in records, by field"),
     },
     "see what is on the wire": {
         "info": ("captures", "summary of captures"),
@@ -51,7 +51,6 @@ JOBS = {
         "logins": ("statistics", "SASL logins and outcomes"),
         "access": ("statistics", "who used what, least ACLs"),
         "changes": ("statistics", "who altered what"),
-        "personal-data": ("statistics", "by field, who has it"),
     },
     "capture, share and convert": {
         "live": ("captures", "capture from interfaces"),
@@ -59,11 +58,11 @@ JOBS = {
         "tap": ("captures", "plaintext of a JVM's TLS"),
         "request-log": ("captures", "brokers' logs on and off"),
         "extract": ("captures", "packets, also redacted"),
+        "report": ("findings", "one HTML page to share"),
         "tables": ("parquet_tables", "Parquet, in one process"),
         "pipeline": ("parquet_tables", "Parquet, with Spark"),
-        "traces": ("captures", "OpenTelemetry spans"),
     },
-    "reference": {
+    "also": {
         "rules": ("reference", "rules of check"),
         "fields": ("reference", "fields of filters (-Y)"),
         "limits": ("reference", "bounds on memory and time"),
@@ -72,6 +71,7 @@ JOBS = {
         "wireshark-plugin": ("reference", "every message in Wireshark and tshark"),
         "completion": ("reference", "completion for shells"),
         "mcp": ("reference", "answers for assistants"),
+        "traces": ("captures", "OpenTelemetry spans"),
     },
 }
 # Old names: they work, and help does not list them.
@@ -82,7 +82,7 @@ COMMANDS = {name: about for commands in JOBS.values() for name, about in command
 # Python's 700, such searches take a twentieth of the time, and if thousands of connections are opened even 20
 # 000 take as long. 50 000 use some 5 MB.
 COLLECT_EVERY = 50_000
-_NAMES_ONLY = "reference"  # a job whose commands `--help` lists by name, in one line
+_NAMES_ONLY = "also"  # a job whose commands `--help` lists by name, in one line
 _USAGE = "usage: kdissect COMMAND ... | FILE | -t FILE | --version | --help"
 # A file without a command: on the screen, and as tshark names it.
 _SCREEN, _READ = "-t", "-r"

@@ -78,7 +78,7 @@ REPORTS: dict[str, list[str]] = {
 }
 NO_INTERFACE = ("inspect", "segments", "diff", "fields", "limits", "rules")
 # What these print stands in files, or fills a screen.
-FILES = ("tui", "tap", "extract", "record", "tables", "pipeline")
+FILES = ("tui", "tap", "extract", "record", "tables", "pipeline", "report", "traces", "mcp")
 NO_FILES = ("request-log", "conform")  # rows of running brokers: tests/broker_loggers, tests/conform
 
 

@@ -69,6 +69,7 @@ OUTPUTS = [
     ("offsets", "--format", "json"),
     ("delay", "--format", "json"),
     ("mirror", "--format", "json"),
+    ("report",),
     ("diff", SOUND, "--format", "json"),
     ("diff", SOUND),
     ("upgrade", "--target", "4.0", "--format", "json"),

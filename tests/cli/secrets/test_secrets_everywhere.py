@@ -23,8 +23,8 @@ from tests.support.console import CAPTURES
 from tests.support.messages.planted import PLANTED, exchanges, fetched_metadata, needles, planted
 
 # Commands that read captures but print no format of their own, or are tested elsewhere with their files.
-ELSEWHERE = {"tui", "live", "record", "extract", "tables", "pipeline"}
-BINARY = {"parquet"}
+ELSEWHERE = {"tui", "live", "record", "extract", "tables", "pipeline", "report", "mcp"}
+BINARY = {"parquet", "protobuf"}
 MORE: dict[str, tuple[str, ...]] = {
     "info": ("--records",),
     "inspect": ("--bodies", "--records"),

@@ -20,7 +20,7 @@ GENERATIONS = CAPTURES / "kafka28_java_generations_early.pcapng"
 ERRORS = CAPTURES / "kafka44_java_errors.pcapng"
 # Tables hold everything, so that they can be joined; what is wanted of them is a query's business. A recorder
 # keeps everything, and its conditions are filters.
-WITHOUT_FILTER = {"tables", "pipeline", "record"}
+WITHOUT_FILTER = {"tables", "pipeline", "record", "mcp"}
 FILTERED = sorted(COMMANDS.keys() - commands_without_captures() - WITHOUT_FILTER)
 NEEDED = {
     "upgrade": ("--target", "4.0"),
