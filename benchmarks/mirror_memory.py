@@ -57,8 +57,8 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     took = time.process_time() - begin
     print(
-        f"{options.records:,} records: arrived {facts.arrived:,}, missing {facts.missing}, surely lost "
-        f"{facts.lost_at_least}, twice {facts.duplicates}, out of order {facts.reordered}, unmatched "
+        f"{options.records:,} records: arrived {facts.arrived:,}, missing {facts.missing}, passed over "
+        f"{facts.passed_over}, twice {facts.duplicates}, out of order {facts.reordered}, unmatched "
         f"{facts.unmatched}; {took:.0f} s, {took / options.records * 1e6:.2f} us a record, {peak:.0f} MB"
     )
 

@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for what in sorted(expected.keys() | found.keys()):
         own, said = expected.get(what, []), found.get(what, [])
         print(f"{what}: {len(own)} in the logs, {len(said)} by kdissect{'' if own == said else '  DIFFER'}")
-    print(f"surely lost at least: {mirror['lost_at_least']}; arrived: {mirror['arrived']}")
+    print(f"passed over: {mirror['passed_over']}; arrived: {mirror['arrived']}")
     return int(found != expected)
 
 

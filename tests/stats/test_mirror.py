@@ -70,45 +70,45 @@ def test_runs_are_a_set_of_offsets(added: list[tuple[int, int]], most: int) -> N
 
 def test_a_complete_copy() -> None:
     facts = written(1, 2, 3).copied(0, 1, 7).copied(1, 2, 7).copied(2, 3, 7).facts()
-    assert (facts.arrived, facts.missing, facts.lost_at_least, facts.duplicates, facts.reordered) == (
+    assert (facts.arrived, facts.missing, facts.passed_over, facts.duplicates, facts.reordered) == (
         3,
         0,
         0,
         0,
         0,
     )
-    assert (facts.waiting, facts.before, facts.places) == (0, 0, [])
+    assert (facts.waiting, facts.outside, facts.places) == (0, 0, [])
     assert (facts.delay.min, facts.delay.max) == (5 * MS, 7 * MS)
 
 
 def test_a_lost_record_and_one_that_is_on_its_way() -> None:
     facts = written(1, 2, 3, 4).copied(0, 1).copied(1, 3).facts()
-    assert (facts.arrived, facts.missing, facts.lost_at_least, facts.waiting) == (2, 1, 1, 1)
+    assert (facts.arrived, facts.missing, facts.passed_over, facts.waiting) == (2, 1, 1, 1)
     assert facts.places == [Place(0, "missing", 1, 1)]
 
 
 def test_a_record_may_be_where_the_capture_has_nothing() -> None:
     facts = written(1, 2, 3).copied(0, 1).copied(2, 3).facts()
-    assert (facts.missing, facts.target_unseen, facts.lost_at_least) == (1, 1, 0)
+    assert (facts.missing, facts.target_unseen, facts.passed_over) == (1, 1, 0)
 
 
 def test_a_record_may_have_been_changed() -> None:
     facts = written(1, 2, 3).copied(0, 1).copied(1, 20).copied(2, 3).facts()
-    assert (facts.missing, facts.unmatched, facts.lost_at_least) == (1, 1, 0)
+    assert (facts.missing, facts.unmatched, facts.passed_over) == (1, 1, 0)
     assert facts.places == [Place(0, "missing", 1, 1), Place(0, "unmatched", 1, 1)]
 
 
 def test_a_record_of_a_transaction_may_be_aborted() -> None:
     topics = Topics().wrote(0, 1).wrote(1, 2, is_transactional=True).wrote(2, 3)
     facts = topics.copied(0, 1).copied(1, 3).facts()
-    assert (facts.missing, facts.in_transactions, facts.lost_at_least) == (1, 1, 0)
+    assert (facts.missing, facts.in_transactions, facts.passed_over) == (1, 1, 0)
 
 
 def test_what_was_copied_before_the_capture_is_not_judged() -> None:
     facts = written(5, 6).copied(9, 4).copied(10, 5).copied(11, 6).facts()
-    assert (facts.arrived, facts.before, facts.unmatched) == (2, 1, 0)
+    assert (facts.arrived, facts.outside, facts.unmatched) == (2, 1, 0)
     facts = written(1, 2, 3).copied(0, 2).copied(1, 3).facts()
-    assert (facts.arrived, facts.before, facts.missing) == (2, 1, 0)
+    assert (facts.arrived, facts.outside, facts.missing) == (2, 1, 0)
 
 
 def test_a_record_that_arrives_twice() -> None:
@@ -131,12 +131,31 @@ def test_a_record_out_of_order() -> None:
 def test_of_equal_records_the_one_in_order_is_taken() -> None:
     """The first of two equal records is lost: the second one is not out of order."""
     facts = written(7, 2, 3, 7).copied(0, 2).copied(1, 3).copied(2, 7).facts()
-    assert (facts.reordered, facts.arrived, facts.before) == (0, 3, 1)
+    assert (facts.reordered, facts.arrived, facts.outside) == (0, 3, 1)
 
 
 def test_the_source_may_be_seen_late() -> None:
     topics = Topics().copied(0, 1).copied(1, 2).wrote(0, 1).wrote(1, 2)
     assert topics.facts().arrived == 2
+
+
+def test_a_copy_is_no_duplicate_once_its_source_is_seen() -> None:
+    topics = written(1, 2).copied(0, 1).copied(1, 2).copied(2, 1)
+    assert (topics.facts().duplicates, topics.link.has_duplicates(0)) == (1, True)
+    facts = topics.wrote(2, 1).facts()
+    assert (facts.duplicates, facts.arrived, facts.reordered, facts.places) == (0, 3, 0, [])
+    assert not topics.link.has_duplicates(0)
+
+
+def test_a_copy_that_is_seen_first_has_no_delay() -> None:
+    topics = Topics().wrote(7, 1).copied(0, 1, at_ms=3).wrote(8, 2).copied(1, 2, at_ms=9)
+    facts = topics.facts()
+    assert (facts.arrived, facts.early, facts.delay.count, facts.delay.max) == (2, 1, 1, MS)
+
+
+def test_what_is_copied_after_the_end_of_the_source_is_not_judged() -> None:
+    facts = written(1).copied(0, 1).copied(1, 5).copied(2, 6).facts()
+    assert (facts.arrived, facts.outside, facts.unmatched) == (1, 2, 0)
 
 
 def test_memory_is_bounded() -> None:
@@ -146,8 +165,8 @@ def test_memory_is_bounded() -> None:
     topics.copied(0, 99)
     facts = topics.facts()
     assert facts.left_out >= 85
-    assert facts.lost_at_least == 0
-    assert facts.arrived + facts.left_out + facts.waiting + facts.missing + facts.before == 100
+    assert facts.passed_over == 0
+    assert facts.arrived + facts.left_out + facts.waiting + facts.missing + facts.outside == 100
 
 
 Change = tuple[str, int]
@@ -181,15 +200,15 @@ def test_planted_faults_are_found(contents: list[int], changes: list[Change]) ->
     assert facts.duplicates == len(copies) - len(firsts)
     assert facts.reordered == sum(max(arrived[:i], default=-1) > offset for i, offset in enumerate(arrived))
     counts = Counter(
-        "before" if offset < min(arrived) else "waiting" if offset > max(arrived) else "missing"
+        "outside" if offset < min(arrived) else "waiting" if offset > max(arrived) else "missing"
         for offset in gone
     )
-    assert (facts.before, facts.waiting, facts.missing) == (
-        counts["before"],
+    assert (facts.outside, facts.waiting, facts.missing) == (
+        counts["outside"],
         counts["waiting"],
         counts["missing"],
     )
-    assert facts.lost_at_least == facts.missing
+    assert facts.passed_over == facts.missing
     for i, offset in enumerate(arrived):
         if copies.index(firsts[i]) == i:  # nothing was repeated before it
             assert topics.link.translated(0, offset) == i
@@ -249,7 +268,7 @@ def test_mirrormaker() -> None:
         )
     for row in facts["mirrors"]:
         assert row["target_cluster"] == ({FIRST, SECOND} - {row["source_cluster"]}).pop()
-        assert not any(row[name] for name in ("missing", "duplicates", "reordered", "unmatched", "before"))
+        assert not any(row[name] for name in ("missing", "duplicates", "reordered", "unmatched", "outside"))
     assert facts["places"] == []
     columns = ("target_topic", "source_offset", "target_offset", "again", "skipped")
     translated = [tuple(row[name] for name in columns) for row in facts["offsets"]]
@@ -269,9 +288,9 @@ def test_a_topic_that_was_renamed(tmp_path: Path) -> None:
     assert ran.code == 1, ran.err
     facts = facts_of(path, "--map", "orders=copies")
     (row,) = facts["mirrors"]
-    assert (row["arrived"], row["missing"], row["lost_at_least"], row["duplicates"]) == (3, 1, 1, 1)
+    assert (row["arrived"], row["missing"], row["passed_over"], row["duplicates"]) == (3, 1, 1, 1)
     assert [(row["what"], row["side"], row["first_offset"]) for row in facts["places"]] == [
-        ("duplicate", "target", 3), ("missing", "source", 1),
+        ("missing", "source", 1), ("duplicate", "target", 3),
     ]  # fmt: skip
     assert facts_of(path)["mirrors"] == []
     assert facts_of(path, "--map", "orders=copies", "--topic", "x*")["mirrors"] == []
@@ -299,7 +318,11 @@ def test_a_second_copy_that_is_found_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("--map", "orders"), "is no TOPIC=COPY"), (("--same-names",), "needs --from CLUSTER")],
+    [
+        (("--map", "orders"), "is no TOPIC=COPY"),
+        (("--same-names",), "needs --from CLUSTER"),
+        (("--map", "orders=orders"), "needs --from CLUSTER"),
+    ],
 )
 def test_options_that_do_not_suffice(arguments: tuple[str, ...], message: str) -> None:
     ran = run("mirror", MIRRORED, *arguments)
@@ -313,3 +336,9 @@ def test_topics_of_one_name() -> None:
     assert {(row["source_topic"], row["target_topic"], row["arrived"]) for row in rows} >= {
         ("orders", "orders", 12), ("orders", "first.orders", 30),
     }  # fmt: skip
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    ran = run("mirror", MIRRORED, "--from", "nope")
+    assert ran.code == 0
+    assert "--from nope: no records of this cluster were seen" in ran.err

@@ -137,7 +137,13 @@ class _Tools:
 
 
 def _options(wanted: Mapping[str, str | int | None]) -> list[str]:
-    """Return options with values, each one word: a value never becomes an option of its own."""
+    """Return options with values, each one word: a value never becomes an option of its own.
+
+    Raises ToolError.
+    """
+    for name, value in wanted.items():
+        if value == "--" or "\0" in str(value):  # no process takes it, or no option
+            raise ToolError(f"{name}: {value!r} is no value")
     return [f"--{name}={value}" for name, value in wanted.items() if value is not None]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from kdissect.history.exchange_view import losses_of
 from kdissect.history.fact import GroupKey
 from kdissect.history.sessions.share_deliveries import TallyKey
 from kdissect.history.sessions.share_locks import Tally
@@ -18,6 +19,7 @@ from kdissect.stats.transfers import topic_key
 Facts = dict[str, Any]
 _NAMES = ("accepted", "released", "rejected", "gaps", "expired", "returned", "held", "unclear")
 _NEVER = ("expired", "returned", "held")
+_INFERRED = (*_NEVER, "given_up", "late")
 
 
 def delivery_ends(traffic: GroupTraffic, key: GroupKey, topic: str) -> Counter[str]:
@@ -35,8 +37,17 @@ def _ends(traffic: GroupTraffic) -> Iterator[tuple[TallyKey, Tally, Counter[str]
         return
     beats = [member.last_heartbeat_ns for log in traffic.logs for member in log.members]
     unfinished = shares.unfinished(max(shares.last_ns, *beats, NEVER_NS))
+    lossy = {key[:2] for key, tally in shares.tallies.items() if losses_of(tally.info)}
     for key, tally in shares.tallies.items():
-        yield key, tally, tally.ends + unfinished.get(tally, Counter())
+        ends = tally.ends + unfinished.get(tally, Counter())
+        yield key, tally, _unclear(ends) if key[:2] in lossy else ends
+
+
+def _unclear(ends: Counter[str]) -> Counter[str]:
+    """Return ends of deliveries without those that a lost request or response would explain."""
+    found = Counter({name: count for name, count in ends.items() if name not in _INFERRED})
+    found["unclear"] += sum(ends[name] for name in _NEVER)
+    return found
 
 
 def delivery_rows(traffic: GroupTraffic) -> dict[GroupKey, list[Facts]]:

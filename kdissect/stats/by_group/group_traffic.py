@@ -237,6 +237,9 @@ class GroupTraffic:
             member.client, member.link = client_of(view), client_key(view)
         if view.key == apis.STREAMS_GROUP_HEARTBEAT:
             member.streams = member.streams or StreamsLog()
+            if view.losses > member.streams.losses:
+                member.held = None  # the lost response may have had others
+            member.streams.losses = view.losses
             member.streams.beat(view)
 
     def _fail(self, view: ExchangeView, groups: tuple[str, ...]) -> None:

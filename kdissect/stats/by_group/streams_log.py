@@ -24,11 +24,14 @@ class Status:
 
 
 class StreamsLog:
-    """One member. Its process and the epoch of its topology are None before it named them."""
+    """One member. Its process and the epoch of its topology are None before it named them. `losses` are the
+    places of its connection where bytes were lost.
+    """
 
-    __slots__ = ("process_id", "statuses", "topology_epoch")
+    __slots__ = ("losses", "process_id", "statuses", "topology_epoch")
 
     def __init__(self) -> None:
+        self.losses = 0
         self.process_id: str | None = None
         self.topology_epoch: int | None = None
         self.statuses: dict[StatusKey, Status] = {}

@@ -1,7 +1,7 @@
 """Compares a topic with its copy, record by record, in bounded memory.
 
-Records are equal if key, value and headers are. Those of which one side was seen wait for the other side. A
-copy whose content arrived before, and of which no further record waits, is a duplicate.
+Records are equal if their digests are. Those of which one side was seen wait for the other side. A copy that
+is equal to one that arrived before, and for which no record of the source comes, is a duplicate.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class Sighting(NamedTuple):
     digest: int
     time_ns: int
     is_transactional: bool = False
+    is_again: bool = False
+    """Whether an equal record arrived before."""
 
 
 class Place(NamedTuple):
@@ -91,12 +93,12 @@ class Room:
 class _Queue:
     """Records of a side of a partition that wait for the other side."""
 
-    __slots__ = ("_held", "_room", "count", "dropped")
+    __slots__ = ("_held", "_room", "count", "dropped", "dropped_again")
 
     def __init__(self, room: Room) -> None:
         self._held: _Waiting = {}
         self._room = room
-        self.count = self.dropped = 0
+        self.count = self.dropped = self.dropped_again = 0
 
     def put(self, sighting: Sighting) -> None:
         held = self._held.get(sighting.digest)
@@ -144,10 +146,12 @@ class _Queue:
         """Drop the older half."""
         for digest in list(self._held)[: max(len(self._held) // 2, 1)]:
             held = self._held.pop(digest)
-            count = len(held) if type(held) is list else 1
-            self.count -= count
-            self.dropped += count
-            self._room.give(count)
+            dropped: list[Sighting] = held if type(held) is list else [held]  # type: ignore[list-item]
+            again = sum(sighting.is_again for sighting in dropped)
+            self.count -= len(dropped)
+            self.dropped += len(dropped) - again
+            self.dropped_again += again
+            self._room.give(len(dropped))
 
 
 class _Partition:
@@ -166,12 +170,14 @@ class LinkFacts(NamedTuple):
     arrived: int
     missing: int
     in_transactions: int
-    lost_at_least: int
+    passed_over: int
     duplicates: int
+    duplicates_in_transactions: int
     reordered: int
     unmatched: int
     waiting: int
-    before: int
+    outside: int
+    early: int
     left_out: int
     source_unseen: int
     target_unseen: int
@@ -186,7 +192,7 @@ class MirrorLink:
         self._room = room
         self._source, self._target = source, target
         self._partitions: dict[int, _Partition] = {}
-        self._arrived = self._duplicates = self._reordered = 0
+        self._arrived = self._reordered = self._early = 0
         self._delay = Distribution()
         self._places: list[Place] = []
 
@@ -205,53 +211,63 @@ class MirrorLink:
         source = partition.sources.pop(sighting.digest, partition.last_source)
         if source is not None:
             self._match(partition, source, sighting)
-        elif self._content(sighting) in self._room.remembered:
-            self._duplicates += 1
-            _note(self._places, sighting.partition, "duplicate", sighting.offset)
         else:
-            partition.copies.put(sighting)
+            is_again = self._content(sighting) in self._room.remembered
+            partition.copies.put(sighting._replace(is_again=is_again))
 
     def translated(self, partition: int, offset: int) -> int | None:
         """Return the offset of the copy of a record; None if it is not known."""
         found = self._partitions.get(partition)
         return None if found is None else found.offsets.of(offset)
 
+    def has_duplicates(self, partition: int) -> bool:
+        """Return whether a content may be at several offsets of the copy."""
+        found = self._partitions.get(partition)
+        return found is not None and (
+            found.copies.dropped_again > 0 or any(copy.is_again for copy in found.copies.all())
+        )
+
     def facts(self) -> LinkFacts:
         """Return what is known by now."""
-        missing = waiting = unmatched = before = in_transactions = left_out = 0
-        source_unseen = target_unseen = lost = 0
+        missing = waiting = unmatched = outside = in_transactions = left_out = 0
+        source_unseen = target_unseen = passed_over = duplicates = aborted = 0
         places = list(self._places)
         for number, partition in sorted(self._partitions.items()):
-            gone = late = 0
+            gone = in_transaction = odd = 0
             for sighting in partition.sources.all():
                 if sighting.offset > partition.last_source:
                     waiting += 1
                 elif sighting.offset < partition.first_source:
-                    before += 1
+                    outside += 1
                 else:
                     gone += 1
-                    in_transactions += sighting.is_transactional
-                    late += sighting.is_transactional
+                    in_transaction += sighting.is_transactional
                     _note(places, number, "missing", sighting.offset)
-            odd = 0
-            for sighting in partition.copies.all():
-                if sighting.offset < partition.first_target or partition.first_target < 0:
-                    before += 1
-                else:
+            for copy in partition.copies.all():
+                if copy.is_again:
+                    duplicates += 1
+                    aborted += copy.is_transactional
+                    _note(places, number, "duplicate", copy.offset)
+                elif partition.first_target < copy.offset < partition.last_target:
                     odd += 1
-                    _note(places, number, "unmatched", sighting.offset)
+                    _note(places, number, "unmatched", copy.offset)
+                else:
+                    outside += 1
+            duplicates += partition.copies.dropped_again
             dropped = partition.sources.dropped + partition.copies.dropped
             unseen = _unseen(self._target.get(number), partition.first_target, partition.last_target)
             source_unseen += _unseen(self._source.get(number), partition.first_source, partition.last_source)
             # Each may be at an offset of the copy that was not seen, or have another content there.
-            lost += max(gone - late - unseen - odd - dropped, 0)
+            passed_over += max(gone - in_transaction - unseen - odd - dropped, 0)
             missing += gone
+            in_transactions += in_transaction
             unmatched += odd
             left_out += dropped
             target_unseen += unseen
         return LinkFacts(
-            self._arrived, missing, in_transactions, lost, self._duplicates, self._reordered, unmatched,
-            waiting, before, left_out, source_unseen, target_unseen, self._delay, places,
+            self._arrived, missing, in_transactions, passed_over, duplicates, aborted, self._reordered,
+            unmatched, waiting, outside, self._early, left_out, source_unseen, target_unseen, self._delay,
+            places,
         )  # fmt: skip
 
     def _partition(self, number: int) -> _Partition:
@@ -265,7 +281,11 @@ class MirrorLink:
 
     def _match(self, partition: _Partition, source: Sighting, copy: Sighting) -> None:
         self._arrived += 1
-        self._delay.add(copy.time_ns - source.time_ns)
+        took_ns = copy.time_ns - source.time_ns
+        if took_ns < 0:
+            self._early += 1
+        else:
+            self._delay.add(took_ns)
         self._room.remembered.add(self._content(copy))
         partition.offsets.add(source.offset, copy.offset)
         if partition.first_source < 0:

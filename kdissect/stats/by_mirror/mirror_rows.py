@@ -11,8 +11,8 @@ from kdissect.stats.by_mirror.mirror_traffic import Link, MirrorTraffic
 Facts = dict[str, Any]
 MOST_PLACES = 1_000
 _COUNTS = (
-    "arrived", "missing", "lost_at_least", "in_transactions", "duplicates", "reordered", "unmatched",
-    "waiting", "before", "left_out", "source_unseen", "target_unseen",
+    "arrived", "missing", "passed_over", "in_transactions", "duplicates", "duplicates_in_transactions",
+    "reordered", "unmatched", "waiting", "outside", "early", "left_out", "source_unseen", "target_unseen",
 )  # fmt: skip
 
 
@@ -48,9 +48,15 @@ def mirror_facts(traffic: MirrorTraffic) -> Facts:
 
 
 def is_different(facts: Facts) -> bool:
-    """Return whether a mirror surely lacks a record, or has one twice or out of order."""
+    """Return whether the capture shows a mirror that passed over a record, or has one twice or out of order.
+
+    Records that transactions wrote may be aborted, and those of unseen offsets may be equal to others.
+    """
+    unknown = facts["records_without_offset"]
     return any(
-        row["lost_at_least"] or row["duplicates"] > row["source_unseen"] or row["reordered"]
+        row["passed_over"]
+        or row["reordered"]
+        or row["duplicates"] - row["duplicates_in_transactions"] > row["source_unseen"] + unknown
         for row in facts["mirrors"]
     )
 
@@ -79,7 +85,8 @@ def _offset(traffic: MirrorTraffic, scope: str, found: Checkpoint) -> Facts | No
     link = traffic.link_to(scope, found.topic)
     if link is None:
         return None
-    exact = link.translated(found.partition, found.source_offset)
+    several = link.has_duplicates(found.partition)
+    exact = None if several else link.translated(found.partition, found.source_offset)
     return {
         "group": found.group,
         "target_topic": found.topic,

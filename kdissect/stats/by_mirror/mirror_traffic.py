@@ -31,10 +31,13 @@ _DIRECTIONS = frozenset({"produce", "fetch", "share_fetch"})
 
 
 class Topic(NamedTuple):
-    """A topic of a cluster: `scope` distinguishes clusters (`session.identities`)."""
+    """A topic of a cluster. `scope` distinguishes clusters and `identity` topics of one name
+    (`session.identities`).
+    """
 
     scope: str
     name: str
+    identity: str
 
 
 class _Side:
@@ -76,9 +79,9 @@ class MirrorTraffic:
     """Collector. Pass every exchange to `add`, then take `links`.
 
     `renamed` are names of copies by the name of their source, `same_names` links topics of one name in two
-    clusters. Other copies have the name of their source after a prefix and a dot, in another cluster
-    (DefaultReplicationPolicy of MirrorMaker 2). `sources` are ids of clusters whose topics are copied, if not
-    all. `wants` chooses topics of the source.
+    clusters. Other copies have the name of their source after a prefix without a dot, and a dot, in another
+    cluster (DefaultReplicationPolicy of MirrorMaker 2). `with_times`: equal records have equal timestamps.
+    `sources` are ids of clusters whose topics are copied, if not all. `wants` chooses topics of the source.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class MirrorTraffic:
         same_names: bool = False,
         sources: Collection[str] = (),
         wants: Callable[[str], object] | None = None,
+        with_times: bool = True,
         room: Room | None = None,
     ) -> None:
         self._names = names
@@ -95,6 +99,7 @@ class MirrorTraffic:
         self._same_names = same_names
         self._sources = frozenset(sources)
         self._wants = wants
+        self._with_times = with_times
         self._room = room or Room()
         self._sides: dict[Topic, _Side] = {}
         self._links: dict[tuple[Topic, Topic], MirrorLink] = {}
@@ -124,9 +129,13 @@ class MirrorTraffic:
                 other.records, len(one.partitions),
             )  # fmt: skip
 
+    def clusters(self) -> set[str]:
+        """Return the ids of the clusters that were seen."""
+        return {side.info.cluster_id for side in self._sides.values() if side.info.cluster_id is not None}
+
     def link_to(self, scope: str, topic: str) -> MirrorLink | None:
         """Return the comparison of a copy with its source, if there is only one."""
-        found = [link for (_, target), link in self._links.items() if target == (scope, topic)]
+        found = [link for (_, target), link in self._links.items() if target[:2] == (scope, topic)]
         return found[0] if len(found) == 1 else None
 
     def _add_records(self, records: RecordSet) -> None:
@@ -137,9 +146,8 @@ class MirrorTraffic:
             return
         if is_own_log(name):
             return
-        topic_id = field.topic_id
-        key = name if topic_id is None else topic_key(self._names, info, topic_id)
-        side = self._side(Topic(info.scope, key), info)
+        identity = topic_key(self._names, info, name if field.topic_id is None else field.topic_id)
+        side = self._side(Topic(info.scope, name, identity), info)
         if side is None:
             self.topics_left_out += 1
             return
@@ -172,7 +180,8 @@ class MirrorTraffic:
             first, last = offset if first is None else first, offset
             if batch.is_control or runs.covers(offset, offset):
                 continue
-            digest = hash((record.key, record.value, record.headers))
+            time = record.timestamp if self._with_times else None
+            digest = hash((record.key, record.value, record.headers, time))
             sighting = Sighting(partition, offset, digest, time_ns, batch.is_transactional)
             self._add_sighting(side, sighting)
             if name.endswith(SUFFIX):
@@ -228,7 +237,10 @@ class MirrorTraffic:
             return target.name in renamed and (source.scope != target.scope or source.name != target.name)
         if source.scope == target.scope:
             return False
-        return target.name.endswith(f".{source.name}") or (self._same_names and source.name == target.name)
+        if source.name == target.name:
+            return self._same_names
+        prefix, dot, rest = target.name.partition(".")
+        return bool(prefix and dot) and rest == source.name
 
     def _link(self, source: Topic, target: Topic) -> None:
         one, other = self._sides[source], self._sides[target]

@@ -78,11 +78,12 @@ MIRRORS = changed(
         "source_cluster": "c1", "source_topic": "orders", "target_cluster": "c2",
         "target_topic": "c1.ord\x1b", "partitions": 2, "source_records": 9, "target_records": 8, "arrived": 5,
         "missing": 2,
-        "lost_at_least": 1, "in_transactions": 1, "duplicates": 1, "reordered": 1, "unmatched": 1,
-        "waiting": 2, "before": 1, "left_out": 3, "source_unseen": 1, "target_unseen": 1, "delay_ns": TIMES,
+        "passed_over": 1, "in_transactions": 1, "duplicates": 1, "reordered": 1, "unmatched": 1,
+        "waiting": 2, "outside": 1, "early": 1, "left_out": 3, "source_unseen": 1,
+        "target_unseen": 1, "delay_ns": TIMES,
     },
     {"source_cluster": None, "target_cluster": None, "delay_ns": None},
-    {"missing": 0, "lost_at_least": 0, "duplicates": 0, "reordered": 0, "unmatched": 0, "waiting": 0},
+    {"missing": 0, "passed_over": 0, "duplicates": 0, "reordered": 0, "unmatched": 0, "waiting": 0},
 )  # fmt: skip
 PLACES = changed(
     {
