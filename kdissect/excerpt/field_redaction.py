@@ -94,7 +94,7 @@ _NO_NAMES_IN = frozenset(
     {"ClassicProtocol", "Feature", "FinalizedFeatureKey", "JoinGroupRequestProtocol", "SupportedFeatureKey"}
 )
 # Fields that may have the personal data of a client: a member id begins with the client id.
-_OF_CLIENTS = ("client_id", "member_id", "principal")
+_OF_CLIENTS = ("client_id", "leader", "member_id", "principal", "transactional_id")
 _NO_ERROR = "NONE"  # old brokers' message next to error code 0
 _PLUMBING = frozenset({"length", "count", "marker", "tag", "size", "version"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from kdissect.engine.records.personal_parts import PersonalParts
@@ -11,6 +12,8 @@ from kdissect.excerpt.batch_redaction import Parts, Redact
 from kdissect.model.record_batch import NO_TIMESTAMP, Header, Record
 from kdissect.personal.contents import examine, masked
 from kdissect.schema.logs import is_own_log
+
+_MEMBER_ID = re.compile(rb"(.+)(-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.DOTALL)
 
 
 class PersonalRedaction:
@@ -26,8 +29,12 @@ class PersonalRedaction:
         return None if is_own_log(topic) else partial(self._redacted, topic)
 
     def name(self, name: bytes) -> bytes:
-        """Return a client id or principal without its personal data."""
-        return masked(examine(name))
+        """Return a client id, member id or principal without its personal data.
+
+        A member id is a client id and a UUID (Kafka's GroupCoordinator): the two together look like neither.
+        """
+        found = _MEMBER_ID.fullmatch(name)
+        return masked(examine(name)) if found is None else masked(examine(found[1])) + found[2]
 
     def _redacted(self, topic: str | None, parts: Parts) -> Parts:
         key, value, *headers = parts

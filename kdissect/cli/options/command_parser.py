@@ -71,6 +71,14 @@ class _Parser(ArgumentParser):
             self.error("the following arguments are required: PATH")
         return found, rest
 
+    def _get_values(self, action: Action, arg_strings: list[str]) -> Any:
+        """Return the value of an option. argparse takes `--` away, also where it is the value."""
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            value = self._get_value(action, "--")
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
+
     def _file_defaults(self, words: list[str]) -> Defaults | None:
         """Return the defaults in the configuration file, None without one."""
         if NO_CONFIG in words:

@@ -125,3 +125,11 @@ def test_colour_follows_the_environment(
 
 def test_help_names_the_ways_without_a_command() -> None:
     assert "usage: kdissect COMMAND ... | FILE | -t FILE |" in run("--help").out
+
+
+@pytest.mark.parametrize("option", ["-Y=--", "--exchange=--", "--limits=--", "--client-id=--", "--topic=--"])
+def test_two_dashes_are_a_value_like_any_other(option: str) -> None:
+    ran = run("inspect", CAPTURES / "tansu_rdk216_acks.pcap", option.replace("-Y=", "-Y"))
+    assert "a fault of kdissect" not in ran.err
+    assert ran.code in (0, 2)
+    assert "--" in ran.err
