@@ -12,7 +12,7 @@ from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.telling_names import is_name_of_person
+from kdissect.personal.telling_names import is_name_of_person, of_name
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
@@ -23,6 +23,7 @@ _WRAPPERS = frozenset((
     "S", "N", "M", "L", "SS", "NS",
 ))  # fmt: skip
 _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "formatted"})
+_OF_PLANS = frozenset({"nationalnumber", "national_number"})  # of libphonenumber's PhoneNumber
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABEL = re.compile(
@@ -101,6 +102,8 @@ def full_name(name: str, holder_name: str) -> str:
         return holder_name or name
     if plain in _NAME_PARTS and is_name_of_person(holder_name):
         return f"{name} name"
+    if plain in _OF_PLANS and "phone" in of_name(holder_name).tags:
+        return f"{holder_name} number"
     if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
         return f"{holder_name} {name}"
     return name

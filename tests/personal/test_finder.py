@@ -34,6 +34,10 @@ def confidence(value: Any) -> Confidence:
 
 
 FINDS = {
+    "the phone of libphonenumber": (
+        "phone",
+        {"rider": {"phone": {"countryCode": 358, "nationalNumber": "504857170"}}},
+    ),
     "phone with zeros": ("phone", "tel. of shop;0049 30 901820;x"),
     "phone in a query": ("phone", "a=1&phone=0049%2030%20901820&b=2"),
     "email in a query with percent codes": ("email", "a=1&to=anna%40example.com"),
