@@ -13,14 +13,18 @@ from typing import Any
 from urllib.request import Request
 
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import DecodeError
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.trace import ReadableSpan
 
 from kdissect.model.version import __version__
-from kdissect.serdes.http_exchange import checked_url, exchange
+from kdissect.model.wording import plural
+from kdissect.serdes.http_exchange import HttpFailureError, checked_url, exchange
 
 TRACES_PATH = "/v1/traces"
 _TIMEOUT_S = 30.0
+_RESPONSE_BYTES, _REASON, _OK = 64 << 10, 200, 200
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
@@ -49,9 +53,17 @@ def traces_url(endpoint: str) -> str:
 
 
 def send(url: str, spans: Sequence[ReadableSpan]) -> None:
-    """Send spans to a collector. Raises HttpFailureError."""
+    """Send spans to a collector. Raises HttpFailureError, also if it rejects some of them."""
     headers = {"Content-Type": "application/x-protobuf", "User-Agent": f"kdissect/{__version__}"}
-    exchange(Request(url, protobuf(spans), headers, method="POST"), _TIMEOUT_S)
+    body = exchange(Request(url, protobuf(spans), headers, method="POST"), _TIMEOUT_S, _RESPONSE_BYTES)
+    try:
+        partial = ExportTraceServiceResponse.FromString(body).partial_success
+    except DecodeError:  # of a collector that responds with something else
+        return
+    if partial.rejected_spans:
+        why = "".join(char if char.isprintable() else "?" for char in partial.error_message[:_REASON])
+        count = plural(partial.rejected_spans, "span")
+        raise HttpFailureError(f"the collector rejected {count}{f': {why}' if why else ''}", _OK)
 
 
 def _with_hex_ids(span: dict[str, Any]) -> None:

@@ -212,13 +212,15 @@ class Collector(BaseHTTPRequestHandler):
 
     taken: list[tuple[str, str, bytes]]
     status: int
+    body = b""
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers["Content-Length"]))
         self.taken.append((self.path, self.headers["Content-Type"], data))
         self.send_response(self.status)
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(self.body)))
         self.end_headers()
+        self.wfile.write(self.body)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -253,6 +255,25 @@ def test_a_refusing_collector_is_a_message(
     said = capfd.readouterr()
     assert "--endpoint: " in said.err and "400" in said.err and said.out == ""
     assert len(collector.taken) == 1
+
+
+@NEEDS_OTEL
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (b"\x0a\x08\x08\x05\x12\x04full", 3, "the collector rejected 5 spans: full"),
+        (b"\x0a\x00", 0, ""),
+        (b"not protobuf", 0, ""),
+    ],
+)
+def test_a_collector_that_rejects_spans_is_a_message(
+    body: bytes, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    without_proxies(monkeypatch)
+    collector = type("Rejecting", (Collector,), {"taken": [], "status": 200, "body": body})
+    with serving(collector) as url:
+        assert main(["traces", capture("kafka44_java_groups"), "--endpoint", url]) == code
+    assert said in capfd.readouterr().err
 
 
 def test_a_missing_package_is_one_line(
