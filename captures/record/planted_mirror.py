@@ -67,8 +67,9 @@ def _plant(first: Cluster, second: Cluster) -> None:
         mirror.wait_copied(second.bootstrap, _COPY, 2 * copied)
     finally:
         mirror.stop()
+    stamp = int(time.time() * 1000)  # which a copy keeps
     for number in range(_OWN):
-        writer.send(_TOPIC, value=b"own %d" % number, partition=0)
+        writer.send(_TOPIC, value=b"own %d" % number, partition=0, timestamp_ms=stamp + number)
     writer.close()
     order = [number for number in range(_OWN) if number not in _LEFT_OUT]
     for number in _EXCHANGED:
@@ -82,7 +83,8 @@ def _plant(first: Cluster, second: Cluster) -> None:
     )
     for number in order:
         for _ in range(1 + (number in _TWICE)):
-            copier.send(_COPY, value=b"own %d" % number, partition=0).get(30)
+            made = copier.send(_COPY, value=b"own %d" % number, partition=0, timestamp_ms=stamp + number)
+            made.get(30)
     copier.close()
 
 
