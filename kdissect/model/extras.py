@@ -29,8 +29,11 @@ is_own_process = False
 
 
 def are_installed(*modules: str) -> bool:
-    """Return whether modules can be imported, without importing them."""
-    return all(find_spec(name) is not None for name in modules)
+    """Return whether modules can be imported, without importing them, but for packages around them."""
+    try:
+        return all(find_spec(name) is not None for name in modules)
+    except ModuleNotFoundError:  # of the package around one
+        return False
 
 
 def how_to_install(extra: str) -> str:

@@ -297,3 +297,8 @@ def test_impossible_wishes_are_usage_errors(
     monkeypatch.setattr(traces_command, "are_installed", lambda *_: True)
     assert main(["traces", "a.pcap", *arguments]) == 2
     assert said in capfd.readouterr().err
+
+
+def test_parts_of_a_missing_package_are_missing() -> None:
+    assert not are_installed("no_such_package_of_anybody.part")
+    assert are_installed("json", "json.decoder")
