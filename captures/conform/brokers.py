@@ -1,4 +1,4 @@
-"""The brokers that are tested: each is started anew on loopback, and ended afterwards."""
+"""The brokers that are tested: each is started on loopback, and ended afterwards."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

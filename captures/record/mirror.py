@@ -37,7 +37,7 @@ _SETTINGS = {
 class Mirror:
     """One MirrorMaker between the clusters `first` and `second`, by their bootstrap servers.
 
-    `base` names its folder, `more` are settings beside the usual ones.
+    `base` names its folder, `more` are settings in addition to the usual ones.
     """
 
     def __init__(self, base: int, places: Mapping[str, str], more: Mapping[str, str] | None = None) -> None:

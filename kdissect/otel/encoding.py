@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from kdissect.model.version import __version__
 from kdissect.model.wording import plural
+from kdissect.report.printable import printable
 from kdissect.serdes.http_exchange import HttpFailureError, checked_url, exchange
 
 TRACES_PATH = "/v1/traces"
@@ -61,7 +62,7 @@ def send(url: str, spans: Sequence[ReadableSpan]) -> None:
     except DecodeError:  # of a collector that responds with something else
         return
     if partial.rejected_spans:
-        why = "".join(char if char.isprintable() else "?" for char in partial.error_message[:_REASON])
+        why = printable(partial.error_message[:_REASON])
         count = plural(partial.rejected_spans, "span")
         raise HttpFailureError(f"the collector rejected {count}{f': {why}' if why else ''}", _OK)
 

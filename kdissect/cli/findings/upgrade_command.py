@@ -133,10 +133,7 @@ def _write_audit(facts: Facts, options: Namespace, output: Output) -> None:
     tables.line(f"Kafka {facts['target']}: {uses}: {', '.join(counted) or 'nothing to judge'}", style)
     tables.left_out(facts)
     unseen = list(blind_spots_lines(facts["not_seen"]))
-    if unseen:
-        tables.heading("what the capture does not show")
-        for line in unseen:
-            tables.line(line)
+    tables.lines("what the capture does not show", unseen)
 
 
 def _columns() -> list[TableColumn]:

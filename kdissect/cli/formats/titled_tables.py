@@ -121,6 +121,13 @@ class Tables:
             self.heading(title)
             self.table(columns, rows)
 
+    def lines(self, title: str, lines: Sequence[str]) -> None:
+        """Write lines under a heading, if there are lines."""
+        if lines:
+            self.heading(title)
+        for line in lines:
+            self.line(line)
+
     def table(self, columns: Sequence[TableColumn], rows: Iterable[Facts]) -> None:
         """Write a table of rows, if there are rows."""
         held = list(rows)

@@ -6,11 +6,9 @@ Source: Model Context Protocol, revision 2025-11-25, Server Features: Tools.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated
 
 import anyio
@@ -19,6 +17,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from kdissect.capture.live.running_program import child_environment
 from kdissect.cli.diagnostics import USAGE
 from kdissect.model.version import __version__
 
@@ -151,7 +150,7 @@ async def _answer(command: str, options: Sequence[str], inputs: Sequence[str]) -
     """Return what a command prints as JSON, and what it says besides. Raises ToolError."""
     process = await anyio.open_process(
         [sys.executable, "-P", "-m", "kdissect", command, "--format=json", *options, *inputs],
-        stdin=subprocess.DEVNULL, env=_environment(),
+        stdin=subprocess.DEVNULL, env=child_environment(),
     )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None
     printed, said = bytearray(), bytearray()
@@ -182,9 +181,3 @@ async def _read(stream: AsyncIterable[bytes], kept: bytearray) -> None:
     """Read a stream to its end, and keep its beginning."""
     async for chunk in stream:
         kept += chunk[: MAX_NOTE_BYTES - len(kept)]
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment in which Python finds this package, wherever it starts."""
-    folder = str(Path(__file__).parents[3])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))}

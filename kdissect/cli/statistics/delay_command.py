@@ -99,8 +99,5 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         )
     if facts["not_seen"]["records_of_request_logs"]:
         lines.append("  delays of records that are in a request log alone: it has no records")
-    if lines:
-        tables.heading("what the capture does not show")
-        for line in lines:
-            tables.line(line)
+    tables.lines("what the capture does not show", lines)
     tables.left_out(facts)

@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
             "a copy of the same name needs --from CLUSTER: names do not show which topic is the copy"
         )
     dissection = open_filtered(parser, options)
-    different: list[bool] = []
+    different = False
 
     def body(output: Output) -> None:
         accepts = reporting_filter(options, dissection)
@@ -61,9 +61,10 @@ def run(arguments: Sequence[str]) -> int:
                     traffic.add(event)
 
         def show(output: Output) -> None:
+            nonlocal different
             facts = mirror_facts(traffic)
             facts["not_seen"] = unseen.facts()
-            different.append(is_different(facts))
+            different = is_different(facts)
             for cluster in sorted({*options.sources} - traffic.clusters()):
                 say(f"--from {cluster}: no records of this cluster were seen")
             tables = [RowTable(name, partial(facts.__getitem__, name)) for name in _TABLES]
@@ -72,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
         read_and_show(dissection, options, output, lambda: read_events(dissection, take), show)
 
     code = printing(parser, options, dissection, body)
-    return code or (FINDINGS if options.exit_code and different[-1:] == [True] else OK)
+    return code or (FINDINGS if options.exit_code and different else OK)
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -129,7 +130,7 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         tables.line("no record of a copy is equal: --without-timestamps compares records without them", "dim")
     lines = list(blind_spots_lines(facts["not_seen"]))
     left_out = sum(row["left_out"] for row in facts["mirrors"])
-    told = (
+    counts = (
         (facts["records_without_offset"], "written record", "written records", "no response has the offset"),
         (facts["fields_without_topic"], "records field", "records fields", "the topic's name is not known"),
         (facts["unreadable"], "fault", "faults", "in batches"),
@@ -137,9 +138,6 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
         (facts["records_before_a_copy"], "record", "records", "of topics whose copy came too late"),
         (left_out, "record", "records", "too many waited for their copy"),
     )
-    lines += [f"  {plural(count, one, many)}: {why}" for count, one, many, why in told if count]
-    if lines:
-        tables.heading("not compared")
-        for line in lines:
-            tables.line(line)
+    lines += [f"  {plural(count, one, many)}: {why}" for count, one, many, why in counts if count]
+    tables.lines("not compared", lines)
     tables.left_out(facts)

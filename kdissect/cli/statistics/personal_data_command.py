@@ -156,7 +156,4 @@ def _write_text(facts: Facts, options: Namespace, output: Output) -> None:
         (left_out["unreadable"], "part of a batch or segment", "parts of batches or segments", "unreadable"),
     ]
     shown = [f"  {plural(count, one, many)}: {what}" for count, one, many, what in lines if count]
-    if shown:
-        tables.heading("not examined")
-        for line in shown:
-            tables.line(line)
+    tables.lines("not examined", shown)

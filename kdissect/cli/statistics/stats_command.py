@@ -289,10 +289,7 @@ def _write_tables(facts: Facts, span_ns: int, options: Namespace, output: Output
         tables.heading("asked to read from another replica")
         tables.table(told_columns(), told)
     unknown = list(rack_lines(facts.get("racks")))
-    if unknown:
-        tables.heading("whose rack is not known")
-        for line in unknown:
-            tables.line(line)
+    tables.lines("whose rack is not known", unknown)
     if options.split:
         tables.heading("where the time went, on the mean of an exchange")
         rows = list(traffic_rows(facts["split"], by[0]))

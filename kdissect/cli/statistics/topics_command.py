@@ -163,7 +163,4 @@ def _write_tables(facts: Facts, options: Namespace, output: Output) -> None:
     ]
     if any(use["uncounted"] for topic in topics for use in (topic["written"], topic["read"])):
         unseen.append("  how many records compressed batches of old formats hold: --sizes counts them")
-    if unseen:
-        tables.heading("what the capture does not show")
-        for line in unseen:
-            tables.line(line)
+    tables.lines("what the capture does not show", unseen)

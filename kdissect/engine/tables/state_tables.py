@@ -45,10 +45,13 @@ TOPICS = Table(
     ("capture_set", "topic", "topic_id"),
 )
 
-_MEMBER = (
+_WHO = (
     RowField("member_id", "string", "member id"),
     *CLIENT,
     RowField("instance_id", "string", "id of a static member"),
+)
+_MEMBER = (
+    *_WHO,
     RowField("joined", "timestamp", "when it joined. Null if that was not seen"),
     RowField("gone", "string", "`left`, `lost`, `fenced`, `replaced` or `refused`; null while it is there"),
     RowField("gone_at", "timestamp", "when it went"),
@@ -59,9 +62,7 @@ _MEMBER = (
     *distribution("heartbeat_gap_ns", "times between heartbeats"),
 )
 _TASKS = (
-    RowField("member_id", "string", "member id"),
-    *CLIENT,
-    RowField("instance_id", "string", "id of a static member"),
+    *_WHO,
     RowField("gone", "string", "how it went, as in `members`; null while it is there"),
     RowField("process_id", "string", "id of the process that it named"),
     RowField("epoch", "int64", "its epoch in the last response"),
@@ -71,9 +72,7 @@ _TASKS = (
     RowField("warmup", "list<string>", "warm-up tasks"),
 )
 _STATUS = (
-    RowField("member_id", "string", "member id"),
-    *CLIENT,
-    RowField("instance_id", "string", "id of a static member"),
+    *_WHO,
     RowField("status", "string", "name of the status code"),
     RowField("detail", "string", "text of the broker"),
     RowField("count", "int64", "responses with it"),

@@ -6,14 +6,15 @@ is equal to one that arrived before, and for which no record of the source comes
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from itertools import chain
+from typing import NamedTuple
 
 from kdissect.sketches.distribution import Distribution
 from kdissect.stats.by_mirror.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.offset_translation import OffsetTranslation
 
 MOST_WAITING = 700_000
-"""Records that wait for their other side, of all links together, about 250 bytes each."""
+"""Records that wait for their other side, of all links together, about 300 bytes each."""
 MOST_REMEMBERED = 1_000_000
 """Contents that arrived, about 70 bytes each. A second copy of an older one is `unmatched`."""
 MOST_PLACES = 1_000
@@ -41,9 +42,6 @@ class Place(NamedTuple):
     what: str
     first: int
     last: int
-
-
-_Waiting: TypeAlias = "dict[int, Sighting | list[Sighting]]"
 
 
 class Remembered:
@@ -91,23 +89,20 @@ class Room:
 
 
 class _Queue:
-    """Records of a side of a partition that wait for the other side."""
+    """Records of a side of a partition that wait for the other side. `again` of them, and `dropped_again` of
+    those that were dropped, are equal to one that arrived before.
+    """
 
-    __slots__ = ("_held", "_room", "count", "dropped", "dropped_again")
+    __slots__ = ("_held", "_room", "again", "count", "dropped", "dropped_again")
 
     def __init__(self, room: Room) -> None:
-        self._held: _Waiting = {}
+        self._held: dict[int, list[Sighting]] = {}
         self._room = room
-        self.count = self.dropped = self.dropped_again = 0
+        self.again = self.count = self.dropped = self.dropped_again = 0
 
     def put(self, sighting: Sighting) -> None:
-        held = self._held.get(sighting.digest)
-        if held is None:
-            self._held[sighting.digest] = sighting
-        elif type(held) is list:
-            held.append(sighting)
-        else:
-            self._held[sighting.digest] = [held, sighting]  # type: ignore[list-item]
+        self._held.setdefault(sighting.digest, []).append(sighting)
+        self.again += sighting.is_again
         self.count += 1
         self._room.take()
 
@@ -120,38 +115,31 @@ class _Queue:
         held = self._held.get(digest)
         if held is None:
             return None
-        if type(held) is list:
-            at = next((i for i, sighting in enumerate(held) if sighting.offset > above), 0)
-            found = held.pop(at)
-            if len(held) == 1:
-                self._held[digest] = held[0]
-        else:
-            found = held  # type: ignore[assignment]
+        found = held.pop(next((i for i, sighting in enumerate(held) if sighting.offset > above), 0))
+        if not held:
             del self._held[digest]
-        self.count -= 1
-        self._room.give(1)
+        self._forget([found])
         return found
 
     def all(self) -> list[Sighting]:
         """Return what waits, by offset."""
-        found: list[Sighting] = []
-        for held in self._held.values():
-            if type(held) is list:
-                found += held
-            else:
-                found.append(held)  # type: ignore[arg-type]
-        return sorted(found)
+        return sorted(chain.from_iterable(self._held.values()))
 
     def drop_half(self) -> None:
         """Drop the older half."""
         for digest in list(self._held)[: max(len(self._held) // 2, 1)]:
-            held = self._held.pop(digest)
-            dropped: list[Sighting] = held if type(held) is list else [held]  # type: ignore[list-item]
-            again = sum(sighting.is_again for sighting in dropped)
-            self.count -= len(dropped)
+            dropped = self._held.pop(digest)
+            again = self._forget(dropped)
             self.dropped += len(dropped) - again
             self.dropped_again += again
-            self._room.give(len(dropped))
+
+    def _forget(self, gone: list[Sighting]) -> int:
+        """Count records that wait no more. Return how many of them are equal to an earlier one."""
+        again = sum(sighting.is_again for sighting in gone)
+        self.again -= again
+        self.count -= len(gone)
+        self._room.give(len(gone))
+        return again
 
 
 class _Partition:
@@ -223,9 +211,7 @@ class MirrorLink:
     def has_duplicates(self, partition: int) -> bool:
         """Return whether a content may be at several offsets of the copy."""
         found = self._partitions.get(partition)
-        return found is not None and (
-            found.copies.dropped_again > 0 or any(copy.is_again for copy in found.copies.all())
-        )
+        return found is not None and found.copies.again + found.copies.dropped_again > 0
 
     def facts(self) -> LinkFacts:
         """Return what is known by now."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kdissect.stats.by_mirror.checkpoints import Checkpoint
-from kdissect.stats.by_mirror.mirror_link import Place
+from kdissect.stats.by_mirror.mirror_link import MOST_PLACES, Place
 from kdissect.stats.by_mirror.mirror_traffic import Link, MirrorTraffic
 
 Facts = dict[str, Any]
-MOST_PLACES = 1_000
 _COUNTS = (
     "arrived", "missing", "passed_over", "in_transactions", "duplicates", "duplicates_in_transactions",
     "reordered", "unmatched", "waiting", "outside", "early", "left_out", "source_unseen", "target_unseen",

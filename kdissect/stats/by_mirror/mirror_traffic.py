@@ -6,7 +6,9 @@ when it is first seen.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from kdissect.decoders.records.reader import iter_records
@@ -102,6 +104,8 @@ class MirrorTraffic:
         self._with_times = with_times
         self._room = room or Room()
         self._sides: dict[Topic, _Side] = {}
+        self._by_name: defaultdict[str, list[Topic]] = defaultdict(list)
+        """Topics by each of their `_related` names."""
         self._links: dict[tuple[Topic, Topic], MirrorLink] = {}
         self._assigned = AssignedOffsets()
         self._early = 0
@@ -220,17 +224,24 @@ class MirrorTraffic:
             if len(self._sides) >= MOST_TOPICS:
                 return None
             found = self._sides[topic] = _Side(info)
-            for other, side in list(self._sides.items()):
-                if self._is_copy(other, side, topic):
+            names = self._related(topic.name)
+            for other in dict.fromkeys(chain.from_iterable(map(self._by_name.__getitem__, names))):
+                if self._is_copy(other, topic):
                     self._link(other, topic)
-                elif self._is_copy(topic, found, other):
+                elif self._is_copy(topic, other):
                     self._link(topic, other)
+            for name in names:
+                self._by_name[name].append(topic)
         return found
 
-    def _is_copy(self, source: Topic, side: _Side, target: Topic) -> bool:
-        if source == target or (self._wants is not None and not self._wants(source.name)):
+    def _related(self, name: str) -> set[str]:
+        """Return names of which a topic and its copy have one in common."""
+        return {name, name.partition(".")[2] or name, *self._renamed.get(name, ())}
+
+    def _is_copy(self, source: Topic, target: Topic) -> bool:
+        if self._wants is not None and not self._wants(source.name):
             return False
-        if self._sources and side.info.cluster_id not in self._sources:
+        if self._sources and self._sides[source].info.cluster_id not in self._sources:
             return False
         renamed = self._renamed.get(source.name)
         if renamed is not None:
