@@ -8,8 +8,8 @@ import argparse
 import resource
 import time
 
+from kdissect.sketches.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.mirror_link import MirrorLink, Room, Sighting
-from kdissect.stats.by_mirror.offset_runs import OffsetRuns
 
 _PARTITIONS = 12
 _MILLION = 1_000_000

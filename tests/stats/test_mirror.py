@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kdissect.sketches.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.checkpoints import Checkpoint, checkpoint_of
 from kdissect.stats.by_mirror.mirror_link import LinkFacts, MirrorLink, Place, Room, Sighting
-from kdissect.stats.by_mirror.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.offset_translation import OffsetTranslation
 from tests.support.console import CAPTURES, run
 from tests.support.messages.valued_topics import Valued, capture
@@ -49,23 +49,6 @@ def written(*contents: int) -> Topics:
     for offset, content in enumerate(contents):
         topics.wrote(offset, content)
     return topics
-
-
-@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 5)), max_size=60), st.integers(1, 5))
-@settings(deadline=None)
-def test_runs_are_a_set_of_offsets(added: list[tuple[int, int]], most: int) -> None:
-    for runs in (OffsetRuns(), OffsetRuns(most)):
-        offsets: set[int] = set()
-        for first, more in added:
-            runs.add(first, first + more)
-            offsets |= set(range(first, first + more + 1))
-            offsets |= set(range(runs.floor))
-        for offset in range(-1, 310):
-            assert runs.covers(offset, offset) == (offset in offsets or offset < runs.floor), offset
-        for first in range(0, 300, 37):
-            unseen = [offset for offset in range(first, 308) if offset not in offsets]
-            assert runs.unseen(first, 307) == len(unseen)
-            assert runs.covers(first, first + 5) == all(first + i in offsets for i in range(6))
 
 
 def test_a_complete_copy() -> None:

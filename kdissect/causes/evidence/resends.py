@@ -19,6 +19,7 @@ from kdissect.model.record_batch import CODEC_MASK, NO_PRODUCER_ID, RecordBatch
 from kdissect.rules.views.connection_view import LATE_NS
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.offset_runs import OffsetRuns
 from kdissect.stats.by_producer.written_offsets import PartitionOf, WrittenOffsets
 from kdissect.stats.client import Client, client_of
 
@@ -88,29 +89,8 @@ class Resend(NamedTuple):
     has_fitting_gap: bool = False
 
 
-class Spans:
-    """Offsets that responses confirm, as spans in order that do not touch: from, until."""
-
-    __slots__ = ("_spans",)
-
-    def __init__(self) -> None:
-        self._spans: list[tuple[int, int]] = []
-
-    def add(self, start: int, until: int) -> None:
-        """Add offsets from `start` to the one before `until`."""
-        apart = [one for one in self._spans if one[1] < start or until < one[0]]
-        joined = [(start, until), *(one for one in self._spans if one not in apart)]
-        apart.append((min(one[0] for one in joined), max(one[1] for one in joined)))
-        self._spans = sorted(apart)[-_SPANS_KEPT:]
-
-    def gaps(self, start: int, until: int) -> list[int]:
-        """Return the lengths of the gaps without confirmed offsets from `start` to before `until`."""
-        found = []
-        for first, follows in (*self._spans, (until, until)):
-            if start < min(first, until):
-                found.append(min(first, until) - start)
-            start = max(start, follows)
-        return found
+def _confirmed_offsets() -> OffsetRuns:
+    return OffsetRuns(_SPANS_KEPT)
 
 
 class _GivenUp:
@@ -141,7 +121,7 @@ class Resends:
         self._written = written
         self._seen: Table[tuple[str, str | bytes, int, bytes], Sent] = Table(BATCHES_KEPT)
         self._given_up: Table[_Speaker, _GivenUp] = Table(WAITING_KEPT)
-        self._confirmed: Table[PartitionOf, Spans] = Table(WAITING_KEPT)
+        self._confirmed: Table[PartitionOf, OffsetRuns] = Table(WAITING_KEPT)
         """Offsets that any client wrote to partitions of `_given_up` since."""
         self.found: list[Resend] = []
         self.unsafe: list[Resend] = []
@@ -191,7 +171,7 @@ class Resends:
             written = self._written.of((view.info.scope, topic, partition))
             if not attempt.is_written and written is not None and written.time_ns <= view.sent_ns:
                 given_up.ends[topic, partition] = written.end
-                self._confirmed.get_or((view.info.scope, topic, partition), Spans)
+                self._confirmed.get_or((view.info.scope, topic, partition), _confirmed_offsets)
             if gave_up and len(self.unsafe) < RESENDS_KEPT:
                 records = batch.count or 0
                 self.unsafe.append(self._resend(view, topic, batch, records, packets, packets, attempt))
@@ -209,7 +189,7 @@ class Resends:
         for place, base in _base_offsets(exchange).items():
             spans = self._confirmed.get((scope, *place))
             if spans is not None and base >= 0 and records[place] > 0:
-                spans.add(base, base + records[place])
+                spans.add(base, base + records[place] - 1)
 
     def _come_again(self, view: ExchangeView) -> None:
         """Hold what a client sends against what it gave up waiting for."""
@@ -227,7 +207,7 @@ class Resends:
                 end = before.ends[topic, partition]
                 spans = self._confirmed.get((view.info.scope, topic, partition))
                 if spans is not None:
-                    gaps = spans.gaps(end, again_at) + spans.gaps(follows, base)
+                    gaps = spans.gaps(end, again_at - 1) + spans.gaps(follows, base - 1)
                     self.found[number] = self.found[number]._replace(
                         has_no_room=end <= again_at and follows <= base and not gaps,
                         has_fitting_gap=before.counts[topic, partition] in gaps,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import NONE, BrokerRun, NoResponseError
 from kdissect.conform.record_batches import batch
 from kdissect.conform.request_bodies import Fields, fetch
-from kdissect.conform.sequences.suite_topic import play_each, records_from, send
+from kdissect.conform.sequences.suite_topic import first_partition, play_each, records_from, send
 from kdissect.history.error_codes import FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH
 from kdissect.model.wording import plural
 
@@ -74,8 +72,8 @@ def _life_of_session(run: BrokerRun, version: int) -> None:
     quiet = session.next()
     _lacks_first(run, "CNF071", quiet)
     offset = _written(run)
-    changed = run.until(session.next, lambda body: _first(body) is not None)
-    got = [row[0] for row in records_from(_first(changed.body), offset)]
+    changed = run.until(session.next, lambda body: first_partition(body) is not None)
+    got = [row[0] for row in records_from(first_partition(changed.body), offset)]
     run.observe(
         "CNF072", changed, passed=got == [offset] and not changed.body.error_code,
         expected=f"the record at offset {offset}",
@@ -104,14 +102,8 @@ def _written(run: BrokerRun) -> int:
     return int(partition.base_offset)
 
 
-def _first(body: Any) -> Any:
-    """Return the first partition of a response, or None."""
-    found = (one for topic in body.responses for one in topic.partitions if one.partition_index == 0)
-    return next(found, None)
-
-
 def _lacks_first(run: BrokerRun, code: str, response: Response) -> None:
-    error, is_there = response.body.error_code, _first(response.body) is not None
+    error, is_there = response.body.error_code, first_partition(response.body) is not None
     run.observe(
         code, response, passed=not is_there and not error, expected="a response without partition 0",
         seen=f"error code {error}" if error else "partition 0" if is_there else "no partition 0",

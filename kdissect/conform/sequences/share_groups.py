@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import NONE, BrokerRun, first
 from kdissect.conform.record_batches import batch
 from kdissect.conform.request_bodies import Fields
 from kdissect.conform.sequences.heartbeat_groups import SHARE, Member, fences_and_leaves, joins
-from kdissect.conform.sequences.suite_topic import play_each, records_from, send, version_pairs
+from kdissect.conform.sequences.suite_topic import (
+    first_partition,
+    play_each,
+    records_from,
+    send,
+    version_pairs,
+)
 from kdissect.history.error_codes import INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_NOT_FOUND
 from kdissect.model.wording import plural
 
@@ -62,7 +67,7 @@ class _Reader:
             self._epoch += 1
             self.acquired = {
                 offset: row.delivery_count
-                for row in getattr(_part(response.body), "acquired_records", None) or ()
+                for row in getattr(first_partition(response.body), "acquired_records", None) or ()
                 for offset in range(row.first_offset, min(row.last_offset + 1, row.first_offset + 1_000))
             }
         return response
@@ -90,12 +95,6 @@ class _Reader:
         run, member = self._member.run, self._member
         body = {"group_id": member.group, "member_id": member.id, "share_session_epoch": epoch}
         return run.call(name, body | more, version, run.leader)
-
-
-def _part(body: Any) -> Any:
-    """Return the first partition of a response, or None."""
-    found = (one for topic in body.responses for one in topic.partitions if one.partition_index == 0)
-    return next(found, None)
 
 
 def _records(run: BrokerRun, fetch: int, acknowledge: int) -> None:
@@ -134,13 +133,13 @@ def _acquire(run: BrokerRun, reader: _Reader) -> dict[int, int]:
         return reader.fetch()
 
     response = run.until(ask, lambda _: bool(reader.acquired))
-    read = {row[0] for row in records_from(_part(response.body), 0)}
+    read = {row[0] for row in records_from(first_partition(response.body), 0)}
     got = dict(reader.acquired)
     passed = bool(got) and set(got) <= read and set(got.values()) == {1}
     run.observe(
         "CNF090", response, passed=passed, expected="records that are acquired for the first time",
         seen=f"{plural(len(got), 'offset')} acquired, {plural(len(read), 'record')}, error codes "
-        f"{response.body.error_code} and {getattr(_part(response.body), 'error_code', NONE)}",
+        f"{response.body.error_code} and {getattr(first_partition(response.body), 'error_code', NONE)}",
     )  # fmt: skip
     return got
 

@@ -107,6 +107,12 @@ def read_from(run: BrokerRun, offset: int, version: int | None = None, isolation
     return response, first(response, "responses", "partitions")
 
 
+def first_partition(body: Any) -> Any:
+    """Return the first partition in a response to Fetch or ShareFetch, None if it is not there."""
+    found = (one for topic in body.responses for one in topic.partitions if one.partition_index == 0)
+    return next(found, None)
+
+
 def records_from(partition: Any, offset: int) -> list[tuple[int, bytes | None, bytes | None]]:
     """Return offset, key and value of data records from an offset on, none without a partition."""
     data = bytes(getattr(partition, "records", None) or b"")

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kdissect.sketches.distribution import Distribution
-from kdissect.stats.by_mirror.offset_runs import OffsetRuns
+from kdissect.sketches.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.offset_translation import OffsetTranslation
 
 MOST_WAITING = 700_000

@@ -20,9 +20,9 @@ from kdissect.model.record_batch import Record, RecordBatch, RecordFault
 from kdissect.schema.logs import is_own_log
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
+from kdissect.sketches.offset_runs import OffsetRuns
 from kdissect.stats.by_mirror.checkpoints import SUFFIX, Checkpoint, checkpoint_of
 from kdissect.stats.by_mirror.mirror_link import MirrorLink, Room, Sighting
-from kdissect.stats.by_mirror.offset_runs import OffsetRuns
 from kdissect.stats.transfers import topic_key
 
 MOST_TOPICS = 10_000

@@ -1,4 +1,4 @@
-"""The offsets of a partition that were seen, as runs of neighbours."""
+"""Offsets of a partition, as runs of neighbours."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ MOST_RUNS = 10_000
 
 
 class OffsetRuns:
-    """A set of offsets. If it falls into more than `most` runs, the lowest ones are forgotten: offsets below
-    `floor` count as seen from then on.
+    """A set of offsets. If it falls into more than `most` runs, the lowest ones are forgotten: `floor` is the
+    offset after them.
     """
 
     __slots__ = ("_firsts", "_lasts", "_most", "floor")
@@ -21,7 +21,7 @@ class OffsetRuns:
         self.floor = 0
 
     def covers(self, first: int, last: int) -> bool:
-        """Return whether all offsets from one to another were seen."""
+        """Return whether the set has all offsets from one to another that are not below `floor`."""
         if last < self.floor:
             return True
         at = bisect_right(self._firsts, max(first, self.floor)) - 1
@@ -33,22 +33,24 @@ class OffsetRuns:
         if lasts and firsts[-1] <= first <= lasts[-1] + 1:  # nearly always
             lasts[-1] = max(lasts[-1], last)
             return
-        first = max(first, self.floor)
-        if last < first:
-            return
         begin = bisect_right(lasts, first - 2)  # the first run that it touches
         end = bisect_right(firsts, last + 1)
         if begin < end:
             first, last = min(first, firsts[begin]), max(last, lasts[end - 1])
         firsts[begin:end], lasts[begin:end] = [first], [last]
         if len(firsts) > self._most:
-            self.floor = lasts.pop(0) + 1
+            self.floor = max(self.floor, lasts.pop(0) + 1)
             firsts.pop(0)
 
+    def gaps(self, first: int, last: int) -> list[int]:
+        """Return the lengths of the gaps in the set from one offset to another, in order."""
+        found = []
+        for begin, end in (*zip(self._firsts, self._lasts, strict=True), (last + 1, last + 1)):
+            if first < min(begin, last + 1):
+                found.append(min(begin, last + 1) - first)
+            first = max(first, end + 1)
+        return found
+
     def unseen(self, first: int, last: int) -> int:
-        """Return how many offsets from one to another were not seen."""
-        first = max(first, self.floor)
-        missing = last - first + 1
-        for begin, end in zip(self._firsts, self._lasts, strict=True):
-            missing -= max(min(end, last) - max(begin, first) + 1, 0)
-        return max(missing, 0)
+        """Return how many offsets from one to another, that are not below `floor`, the set lacks."""
+        return sum(self.gaps(max(first, self.floor), last))
