@@ -2,7 +2,7 @@
 
 Each broker is started, and `kdissect conform broker --destructive` runs against it. Its JSON report is kept
 in the workshop. `docs/matrix.md` is written from the reports of all brokers, so that one broker can be
-tested anew.
+tested again.
 """
 
 import json

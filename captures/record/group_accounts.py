@@ -20,7 +20,7 @@ from captures.record import jars, workshop
 from captures.record.broker import Cluster
 from captures.record.drivers import Running
 from captures.record.java import extensions, java, streams
-from captures.record.sniffer import Sniffer
+from captures.record.sniffer import Sniffer, stored
 from captures.record.spec import HOST, Spec
 
 _LOCK_MS = 3000
@@ -123,7 +123,7 @@ class Room:
             result = act()
         finally:
             sniffer.stop(target)
-        path = target if target.exists() else target.with_name(f"{target.name}.gz")
+        path = stored(target)
         command = [sys.executable, "-m", "kdissect", "groups", str(path), "--group", name, "--format", "json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         (group,) = json.loads(done.stdout)["groups"]

@@ -23,7 +23,7 @@ from captures.record.drivers import Driver, Running
 from captures.record.golang import franz, sarama
 from captures.record.java import java, streams
 from captures.record.pythons import kafka_python, librdkafka
-from captures.record.sniffer import Sniffer
+from captures.record.sniffer import Sniffer, stored
 from captures.record.spec import USERS, Spec
 
 _USER = "alice"
@@ -144,7 +144,7 @@ class Room:
                 self._run(step, is_patient=name.endswith(("-all", "-least")))
         finally:
             sniffer.stop(target)
-        return target if target.exists() else target.with_name(f"{target.name}.gz")
+        return stored(target)
 
     def _do(self, what: str, about: str) -> None:
         assert self._admin is not None

@@ -7,7 +7,6 @@ of order, record by record, and kdissect says it of the capture. Needs what reco
 """
 
 import argparse
-import base64
 import json
 import subprocess
 import sys
@@ -23,10 +22,10 @@ from captures.record import workshop
 from captures.record.broker import Cluster
 from captures.record.java import extensions
 from captures.record.mirror import Mirror
-from captures.record.sniffer import Sniffer
+from captures.record.scenarios._clusters import SECOND
+from captures.record.sniffer import Sniffer, stored
 from captures.record.spec import Spec
 
-_SECOND = base64.urlsafe_b64encode(b"kdissect-second!").decode().rstrip("=")
 _TOPIC, _COPY = "orders", "first.orders"
 _PARTITIONS = 2
 _RECORDS, _DROPPED_EVERY = 2_000, 97
@@ -154,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     target = options.output / "planted.pcapng"
     spec = Spec("4.4.0", properties={"num.partitions": str(_PARTITIONS)})
     first = Cluster(spec, options.port_base, extensions())
-    second = Cluster(spec, options.port_base + 100, extensions(), _SECOND)
+    second = Cluster(spec, options.port_base + 100, extensions(), SECOND)
     try:
         first.start()
         second.start()
@@ -170,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         first.close()
         second.close()
-    captured = target if target.exists() else target.with_name(f"{target.name}.gz")
+    captured = stored(target)
     found, mirror = _said(captured)
     for what in sorted(expected.keys() | found.keys()):
         own, said = expected.get(what, []), found.get(what, [])

@@ -85,9 +85,18 @@ class Sniffer:
             self._process = None
 
 
+def stored(target: Path) -> Path:
+    """Return the file that has the capture of a `target`: itself, or NAME.pcapng.gz."""
+    return target if target.exists() else _packed(target)
+
+
+def _packed(target: Path) -> Path:
+    return target.with_name(f"{target.name}.gz")
+
+
 def _store(capture: bytes, target: Path) -> None:
     """Write a capture, as NAME.pcapng.gz when it is large; the other form of an earlier recording goes."""
-    packed = target.with_name(f"{target.name}.gz")
+    packed = _packed(target)
     for path in (target, packed):
         path.unlink(missing_ok=True)
     if len(capture) > _LARGE:

@@ -19,7 +19,7 @@ from captures.record.broker import Cluster
 from captures.record.drivers import Driver, Running
 from captures.record.java import extensions, java
 from captures.record.pythons import librdkafka
-from captures.record.sniffer import Sniffer
+from captures.record.sniffer import Sniffer, stored
 from captures.record.spec import Spec
 
 _SHARES = (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
@@ -116,7 +116,7 @@ def record(cluster: Cluster, folder: Path, name: str, case: Case) -> tuple[Path,
             if running is not None:
                 running.kill()
         sniffer.stop(target)
-    captured = target if target.exists() else target.with_name(f"{target.name}.gz")
+    captured = stored(target)
     return captured, [at_ns - written[number] for number, at_ns in found.items()]
 
 
