@@ -25,6 +25,7 @@ from kdissect.engine.flows import (
     FlowTable,
     Heard,
     flow_table,
+    forget_delivered,
     give_back_room,
     heard_longest_ago,
     last_ns,
@@ -64,6 +65,7 @@ from kdissect.model.packets.stream import CloseKind
 from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.parser import SegmentParser
 from kdissect.net.store import Store
+from kdissect.net.streams.recent import RECENT_NS
 from kdissect.session.beginning import ToldOfClient
 from kdissect.session.connection import ConnectionAnalyzer
 from kdissect.session.detection.known_brokers import Brokers
@@ -711,12 +713,15 @@ class Analyzer:
         """Close what has been silent for too long, in the order in which its time was up."""
         self._due_ns = self._sweeps[self._capture_set] = -(-time_ns // SWEEP_EVERY_NS) * SWEEP_EVERY_NS
         quiet_ns = time_ns - LINGER_NS  # no connection is over earlier after its last packet
-        due = [
-            (over_at_ns, connection, flow)
-            for flow in may_be_over(self._flows, time_ns)
-            if last_ns(connection := self._flows[flow]) < quiet_ns
-            and (over_at_ns := over_ns(connection)) < time_ns
-        ]
+        due = []
+        for flow in may_be_over(self._flows, time_ns):
+            connection = self._flows[flow]
+            heard_ns = last_ns(connection)
+            if heard_ns < quiet_ns and (over_at_ns := over_ns(connection)) < time_ns:
+                due.append((over_at_ns, connection, flow))
+            elif heard_ns < time_ns - RECENT_NS and not isinstance(connection, bytes):
+                connection.forget_delivered()
+        forget_delivered(self._flows, time_ns)
         due.sort(key=_first)
         for over_at_ns, connection, flow in due:
             self._drop(connection, flow, CloseKind.IDLE, last_ns(connection), over_at_ns)

@@ -13,6 +13,7 @@ from kdissect.model.native import is_compiled, native
 from kdissect.model.packets.packet import MAX_TIME_NS
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.model.packets.stream import CloseKind
+from kdissect.net.streams.recent import RECENT_NS
 from kdissect.net.streams.tcp import TcpConnection
 from kdissect.session.info import ConnectionInfo
 
@@ -114,6 +115,14 @@ def may_be_over(flows: Mapping[bytes, Flow], time_ns: int) -> Iterable[bytes]:
     if not isinstance(flows, FlowTable) or not -MAX_TIME_NS <= time_ns <= MAX_TIME_NS:
         return flows
     return flows.held.may_be_over(flows, time_ns, IDLE_NS, LINGER_NS)
+
+
+def forget_delivered(flows: Mapping[bytes, Flow], time_ns: int) -> None:
+    """Let the connections in the native engine forget what they will have forgotten when they speak again: it
+    is most of the memory of silent connections.
+    """
+    if isinstance(flows, FlowTable) and -MAX_TIME_NS + RECENT_NS <= time_ns <= MAX_TIME_NS:
+        flows.held.forget_delivered(time_ns - RECENT_NS)
 
 
 def last_ns(connection: Flow) -> int:

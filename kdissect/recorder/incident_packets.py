@@ -4,44 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kdissect.capture.byte_source import FileSource
 from kdissect.capture.capture_file import CaptureFile
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.capture.formats.packet_file import PacketFile, Written
 from kdissect.capture.key_logs import TLS_KEY_LOG
-from kdissect.model.packets.packet import Packet
+from kdissect.model.packets.packet import PlainPacket
 from kdissect.recorder.reading import Reading
 from kdissect.recorder.segments import Spans
 from kdissect.session.events import ConnectionClosed
 
 
-class Copied(NamedTuple):
-    """Packets that were copied: how many, their bytes, and the first and last time; 0 without packets."""
-
-    packets: int
-    bytes: int
-    first_ns: int
-    last_ns: int
-
-
 def copy_packets(
     segments: Sequence[str], spans: Spans, reading: Reading, target: Path, comment: str,
     connections: Collection[str] | None = None,
-) -> Copied:  # fmt: skip
+) -> Written:  # fmt: skip
     """Write the packets of some times, in their order: all, or those of some connections. Raises OSError."""
-    packets = size = first_ns = last_ns = 0
+    times = [(begin, end) for begin, end in spans]
+    written = Written()
 
-    def write(packet: Packet) -> None:
-        nonlocal packets, size, first_ns, last_ns
-        time_ns = packet.time_ns
-        if any(begin <= time_ns <= end for begin, end in spans):
-            file.write(packet)
-            packets += 1
-            size += len(packet.data)
-            first_ns = min(first_ns or time_ns, time_ns)
-            last_ns = max(last_ns, time_ns)
+    def write(batch: Sequence[PlainPacket]) -> None:
+        nonlocal written
+        written = written.and_then(file.write_within(batch, times))
 
     with PacketFile(str(target), comment) as file:
         secrets = _secrets(segments, reading, connections)
@@ -53,13 +38,13 @@ def copy_packets(
             again = reading.dissection(segments)
             files = again.captures.files
             copy_connections(
-                connections, again.captures.batches(), again.ports, lambda at: files[at].capture_set, write
-            )
+                connections, again.captures.batches(), again.ports, lambda at: files[at].capture_set,
+                lambda packet: write([packet]),
+            )  # fmt: skip
         elif segments:
             for batch in open_captures(segments).batches():
-                for plain in batch:
-                    write(Packet._make(plain))
-    return Copied(packets, size, first_ns, last_ns)
+                write(batch)
+    return written
 
 
 def redact(source: Path, level: str, reading: Reading, target: Path) -> None:

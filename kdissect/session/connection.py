@@ -203,6 +203,11 @@ class ConnectionAnalyzer:
             return self._held.last_time_ns or self.info.start_ns
         return self.tcp.last_time_ns or self.info.start_ns
 
+    def forget_delivered(self) -> None:
+        """Forget the bytes that its streams delivered, unless the native engine owns them."""
+        if not self._is_begun:
+            self._tcp.forget_delivered()
+
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next captured segment of a direction."""
         held = self._held

@@ -123,6 +123,10 @@ impl<T> ByFlow<T> {
         }
     }
 
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.v4.values().chain(self.v6.values())
+    }
+
     pub fn len(&self) -> usize {
         self.v4.len() + self.v6.len()
     }

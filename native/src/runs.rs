@@ -1,10 +1,13 @@
 //! Packets of one file, or of several in one order, where they lie: what the packets of
 //! `kdissect.model.packets.packet.PacketBlock` and `MergedBlock` are read from.
 
+use std::collections::HashMap;
+
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::excerpt::packet_out::{put_whole, Stamp};
 use crate::headers::Packet;
 use crate::places::{Place, Places, FILE_SHIFT};
 
@@ -16,6 +19,11 @@ type Stretch = (Py<PyBytes>, i64, Py<Places>, usize, usize);
 type Row<'py> = (i64, i64, u32, Bound<'py, PyBytes>, u32);
 /// A segment as Python has it, and its time.
 type Timed<'py> = (Bound<'py, PyTuple>, i64);
+/// Blocks of a pcapng file: the blocks, how many packets these are, their bytes, their first and last time.
+type Written<'py> = (Bound<'py, PyBytes>, usize, usize, i64, i64);
+
+/// `kdissect.model.packets.commented`: a link type above has comments with its packet.
+const LINK_TYPES: u32 = 0xFFFF;
 
 /// Consecutive packets of one block.
 struct Run {
@@ -81,6 +89,49 @@ impl PacketRuns {
             return Ok(None);
         };
         Ok(packet.segment(py, data)?.map(|segment| (segment, place.time_ns)))
+    }
+
+    /// The packets of some times, first and last time of each span, as blocks of a pcapng file; how
+    /// many these are, their bytes, their first and last time. `interface_of` returns the number of
+    /// an interface for a link type. None if one of them is not for an interface that counts
+    /// nanoseconds from 1970 on, or has comments.
+    fn blocks<'py>(
+        &self,
+        py: Python<'py>,
+        spans: Vec<(i64, i64)>,
+        interface_of: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Written<'py>>> {
+        let is_wanted =
+            |place: &Place| spans.iter().any(|&(first, last)| (first..=last).contains(&place.time_ns));
+        let wanted =
+            || (0..self.packets).filter_map(|at| self.get(at)).filter(|placed| is_wanted(placed.place));
+        if wanted().any(|placed| placed.place.time_ns < 0 || placed.place.link_type > LINK_TYPES) {
+            return Ok(None);
+        }
+        let (mut out, mut packets, mut size) = (Vec::new(), 0, 0);
+        let mut interfaces: HashMap<u32, u32> = HashMap::new();
+        let (mut first_ns, mut last_ns) = (0, 0);
+        for Placed { data, place, .. } in wanted() {
+            let interface = match interfaces.get(&place.link_type) {
+                Some(&number) => number,
+                None => {
+                    let number = interface_of.call1((place.link_type,))?.extract()?;
+                    *interfaces.entry(place.link_type).or_insert(number)
+                }
+            };
+            let content = data.as_bytes(py).get(place.start..place.end).unwrap_or_default();
+            put_whole(
+                &mut out,
+                &Stamp { interface, time_ns: place.time_ns.unsigned_abs() },
+                content,
+                place.wire,
+            );
+            first_ns = if packets == 0 { place.time_ns } else { place.time_ns.min(first_ns) };
+            last_ns = place.time_ns.max(last_ns);
+            packets += 1;
+            size += content.len();
+        }
+        Ok(Some((PyBytes::new(py, &out), packets, size, first_ns, last_ns)))
     }
 }
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from kdissect.capture.files import open_captures
-from kdissect.capture.formats.packet_file import PacketFile
+from kdissect.capture.formats.packet_file import PacketFile, Written
 from kdissect.capture.whole_file import WholeFile, is_special
 from kdissect.model.packets.commented import without_comments
+from kdissect.model.packets.link_types import LinkType
 from kdissect.model.packets.packet import Packet, packet_ref
 
 TIME_NS = 1_700_000_000_123_456_789
@@ -55,6 +56,47 @@ def test_tshark_reads_comments_times_and_lengths(tmp_path: Path) -> None:
         ["packet 1", "1700000000.123456790", "1500", "40", "1"],
         ["packet 2", "1700000000.123456791", "61", "61", "0"],
     ]
+
+
+def test_packets_of_some_times_are_copied(tmp_path: Path) -> None:
+    """Blocks, as the compiled engine writes them, and packets one by one: one file."""
+    numbers = {LinkType.ETHERNET: 40, LinkType.RAW: 5}
+    plain = [
+        Packet(packet_ref(0, number), TIME_NS + number, link_type, bytes([number]) * size, size + number % 3)
+        for link_type, most in numbers.items()
+        for number, size in enumerate(range(60, 60 + most))
+    ]
+    with PacketFile(str(tmp_path / "a.pcapng")) as file:
+        for number, packet in enumerate(plain):
+            file.write(packet, "noted" if number == 7 else "")
+    spans = [(TIME_NS + 2, TIME_NS + 9), (TIME_NS + 20, TIME_NS + 21)]
+    wanted = [one for one in plain if any(begin <= one.time_ns <= end for begin, end in spans)]
+    for name, is_whole in (("blocks", True), ("packets", False)):
+        written = Written()
+        with PacketFile(str(tmp_path / name)) as file:
+            for batch in open_captures([tmp_path / "a.pcapng"]).batches():
+                written = written.and_then(file.write_within(batch if is_whole else list(batch), spans))
+        assert written == (len(wanted), sum(len(one.data) for one in wanted), TIME_NS + 2, TIME_NS + 21)
+    copied = (tmp_path / "blocks").read_bytes()
+    assert copied == (tmp_path / "packets").read_bytes()
+    assert copied.count(b"noted") == 1
+    read = [
+        without_comments(one.link_type, one.data)[1] for one in open_captures([tmp_path / "blocks"]).packets()
+    ]
+    assert read == [one.data for one in wanted]
+
+
+def test_times_before_1970_are_copied(tmp_path: Path) -> None:
+    early = [one._replace(time_ns=-5 - number) for number, one in enumerate(PACKETS)]
+    with PacketFile(str(tmp_path / "a.pcapng")) as file:
+        for packet in early:
+            file.write(packet)
+    with PacketFile(str(tmp_path / "b.pcapng")) as file:
+        found = [
+            file.write_within(batch, [(-6, 0)]) for batch in open_captures([tmp_path / "a.pcapng"]).batches()
+        ]
+    assert sum(one.packets for one in found) == 2
+    assert [one.time_ns for one in open_captures([tmp_path / "b.pcapng"]).packets()] == [-5, -6]
 
 
 def test_a_comment_may_be_as_long_as_it_likes(tmp_path: Path) -> None:

@@ -2,18 +2,39 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from kdissect.capture.formats.capture_writer import BEFORE_1970, PcapngWriter
 from kdissect.capture.whole_file import WholeFile
-from kdissect.model.packets.commented import plain_link
-from kdissect.model.packets.packet import Packet
+from kdissect.model.native import is_compiled
+from kdissect.model.packets.commented import plain_link, without_comments
+from kdissect.model.packets.packet import MergedBlock, Packet, PacketBlock, PlainPacket
 from kdissect.model.version import __version__
 
 APPLICATION = "kdissect"
 _STDOUT = 1
+
+Spans = Sequence[tuple[int, int]]
+"""First and last time of each, in nanoseconds since 1970."""
+
+
+class Written(NamedTuple):
+    """How many packets were written, their bytes, and the first and last time; 0 without packets."""
+
+    packets: int = 0
+    bytes: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+
+    def and_then(self, more: "Written") -> "Written":
+        """Return both together."""
+        if not (self.packets and more.packets):
+            return self if self.packets else more
+        first_ns, last_ns = min(self.first_ns, more.first_ns), max(self.last_ns, more.last_ns)
+        return Written(self.packets + more.packets, self.bytes + more.bytes, first_ns, last_ns)
 
 
 class PacketFile:
@@ -55,6 +76,21 @@ class PacketFile:
         number = self.interface(plain_link(packet.link_type), interface, offset)
         assert self._writer is not None, "used without with"
         self._writer.write_packet(packet, interface=number, comment=comment)
+
+    def write_within(self, batch: Sequence[PlainPacket], spans: Spans) -> Written:
+        """Write the packets of some times unchanged, with their comments."""
+        if is_compiled and isinstance(batch, PacketBlock | MergedBlock):
+            found = batch.runs().blocks(spans, self.interface)
+            if found is not None:
+                self.write_blocks(found[0])
+                return Written(*found[1:])
+        written = Written()
+        for packet in map(Packet._make, batch):
+            if any(begin <= packet.time_ns <= end for begin, end in spans):
+                self.write(packet)
+                size = len(without_comments(packet.link_type, packet.data)[1])
+                written = written.and_then(Written(1, size, packet.time_ns, packet.time_ns))
+        return written
 
     def interface(self, link_type: int, name: str = "", offset: int = 0) -> int:
         """Return the number of an interface, which is written if it is new."""

@@ -14,6 +14,9 @@ Recent = list[Delivered]
 # but not compared.
 RECENT_BYTES = 0x4000
 RECENT_SEGMENTS = 16
+# A connection that was silent for longer forgets them. No sender waits longer to send bytes again: 120 s in
+# Linux, of which RFC 6298 section 2.5 asks for 60 s at least.
+RECENT_NS = 120_000_000_000
 
 # A copy of a packet carries its IP identification. Identifications wrap after 65536 packets, so look back no
 # longer than this.

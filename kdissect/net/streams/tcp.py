@@ -23,6 +23,7 @@ from kdissect.net.anomaly_log import AnomalyLog
 from kdissect.net.store import Store
 from kdissect.net.streams.oddities import OutOfOrderSegment
 from kdissect.net.streams.reassembly import PLAUSIBLE_AHEAD, Health, Reassembly
+from kdissect.net.streams.recent import RECENT_NS
 from kdissect.net.streams.repair import QUIET_GRACE_NS, Repair
 from kdissect.net.streams.round_trips import AckTimes
 from kdissect.net.streams.sequence import HALF, MASK, add, distance
@@ -128,6 +129,8 @@ class TcpConnection:
         _, seq, ack, flags, window, payload, missing, ip_id = segment
         mine, peer = self._streams[direction], self._streams[1 - direction]
         mine.packets += 1
+        if time_ns - self._last_time_ns > RECENT_NS:
+            self.forget_delivered()
         self._last_time_ns = time_ns
         if (
             seq == mine.next_seq
@@ -147,6 +150,12 @@ class TcpConnection:
                 mine.sink.data(payload, ref, time_ns)
             return
         self._feed_any(direction, Segment._make(segment), ref, time_ns)
+
+    def forget_delivered(self) -> None:
+        """Forget what the streams delivered last, unless they are given away."""
+        if self.lender is None:
+            for stream in self._streams:
+                stream.recent.clear()
 
     @property
     def has_delays(self) -> bool:

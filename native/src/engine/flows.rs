@@ -70,6 +70,16 @@ impl HeldFlows {
         table.iter().filter(|(key, flow)| !is_heard(key, flow)).map(|(key, _)| key).collect()
     }
 
+    /// Forget what silent connections delivered: nothing since a time.
+    fn forget_delivered(&self, py: Python<'_>, since_ns: i64) {
+        for held in self.by_flow.values() {
+            let Ok(mut held) = held.bind(py).try_borrow_mut() else { continue };
+            if let Some(lent) = held.lent.as_mut().filter(|lent| (1..since_ns).contains(&lent.last_time_ns)) {
+                lent.forget_delivered();
+            }
+        }
+    }
+
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
         let flows = std::mem::take(&mut slf.try_borrow_mut()?.by_flow);
         drop(flows);

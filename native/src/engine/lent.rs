@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use crate::engine::completed::{Content, Row, Span, Trips};
 use crate::engine::framing::{Framing, Packet, Piece, Plan};
 use crate::engine::shared::{Engine, Note, Over};
-use crate::engine::stream::Stream;
+use crate::engine::stream::{Stream, RECENT_NS};
 use crate::engine::talk::{Talk, Told};
 use crate::headers::{ACK, CONTROL, FIN, RST};
 use crate::places::FILE_SHIFT;
@@ -171,7 +171,15 @@ impl Lent {
         if self.line.is_some() {
             return Ok(Turn::Unusual);
         }
+        if segment.packet.time_ns.saturating_sub(self.last_time_ns) > RECENT_NS {
+            self.forget_delivered(); // also in Python, if the segment is for Python
+        }
         self.take_next(py, engine, direction, segment, work)
+    }
+
+    /// Forget the bytes that both directions delivered last.
+    pub fn forget_delivered(&mut self) {
+        self.directions.iter_mut().for_each(|one| one.stream.forget_delivered());
     }
 
     fn take_next(

@@ -9,6 +9,8 @@ const HALF: i64 = 1 << 31;
 /// `RECENT_BYTES` and `RECENT_SEGMENTS` of `kdissect.net.streams.recent`.
 pub const BYTES: i64 = 0x4000;
 pub const SEGMENTS: usize = 16;
+/// `RECENT_NS` of the same.
+pub const RECENT_NS: i64 = 120_000_000_000;
 
 /// A segment that was delivered: its stream offset, how many bytes it has, the number and time of its packet.
 pub struct Delivered {
@@ -208,8 +210,13 @@ impl Stream {
     /// No more bytes.
     pub fn finish(&mut self, fin: Option<(i64, i64)>) {
         self.next_seq = -1;
-        self.recent = Recent::default();
+        self.forget_delivered();
         self.end = Some(Box::new(End { fin, resets: 0 }));
+    }
+
+    /// Forget the bytes that were delivered, and give their room back.
+    pub fn forget_delivered(&mut self) {
+        self.recent = Recent::default();
     }
 
     /// Whether everything that an acknowledgment has was seen.

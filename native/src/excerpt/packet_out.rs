@@ -69,15 +69,11 @@ pub fn put(
     let size = header.len() + content.payload.len();
     let comment = content.comment.get(..content.comment.len().min(MOST_COMMENT)).unwrap_or_default();
     let options = if comment.is_empty() { 0 } else { 8 + padded(comment.len()) };
-    let total = (BLOCK_FRAME + padded(size) + options) as u32;
-    let words = [BLOCK, total, stamp.interface, (stamp.time_ns >> 32) as u32, stamp.time_ns as u32];
-    for word in words.into_iter().chain([size as u32, size as u32]) {
-        out.extend_from_slice(&word.to_le_bytes());
-    }
-    let begin = out.len();
+    let total = begin(out, stamp, size, size as u32, options);
+    let start = out.len();
     out.extend_from_slice(header);
     out.extend_from_slice(content.payload);
-    if let Some(made) = out.get_mut(begin..) {
+    if let Some(made) = out.get_mut(start..) {
         rewrite(made, flow, tcp, header.len(), content);
     }
     pad(out, size);
@@ -89,6 +85,24 @@ pub fn put(
         out.extend_from_slice(&[0; 4]);
     }
     out.extend_from_slice(&total.to_le_bytes());
+}
+
+/// Put the block of a packet as it is: `data`, of `wire` bytes on the wire.
+pub fn put_whole(out: &mut Vec<u8>, stamp: &Stamp, data: &[u8], wire: u32) {
+    let total = begin(out, stamp, data.len(), wire, 0);
+    out.extend_from_slice(data);
+    pad(out, data.len());
+    out.extend_from_slice(&total.to_le_bytes());
+}
+
+/// Put what stands in a block before the bytes of its packet. Return the length of the block.
+fn begin(out: &mut Vec<u8>, stamp: &Stamp, size: usize, wire: u32, options: usize) -> u32 {
+    let total = (BLOCK_FRAME + padded(size) + options) as u32;
+    let words = [BLOCK, total, stamp.interface, (stamp.time_ns >> 32) as u32, stamp.time_ns as u32];
+    for word in words.into_iter().chain([size as u32, wire]) {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    total
 }
 
 fn padded(size: usize) -> usize {
