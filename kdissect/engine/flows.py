@@ -51,6 +51,9 @@ class Connection(Protocol):
     def feed(self, direction: int, segment: PlainSegment, ref: int, time_ns: int) -> None:
         """Take the next segment of a direction. The first packet has direction 0."""
 
+    def forget_delivered(self) -> None:
+        """Forget the bytes that its streams delivered, unless the native engine owns them."""
+
     def stay(self) -> None:
         """Report each exchange by itself: the compiled engine does not take it."""
 

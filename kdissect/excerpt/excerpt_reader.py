@@ -390,6 +390,9 @@ class _Heard:
         self._patience = min(2 * self._patience + 1, MANY_PACKETS) if taken < FEW_TAKEN else 0
         self._wait = self._patience
 
+    def forget_delivered(self) -> None:
+        """Do nothing: its streams remember no bytes."""
+
     def stay(self) -> None:
         """Do nothing: the native engine does not take it anyway."""
 
