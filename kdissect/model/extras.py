@@ -6,6 +6,7 @@ from importlib.util import find_spec
 EXTRAS = {
     "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
+    "delta": ("deltalake>=1.6,<2", "pyarrow>=19"),
     "live-scapy": ("scapy>=2.6",),
     "mcp": ("mcp>=2.3,<3",),
     "metrics": ("prometheus-client>=0.21",),

@@ -21,6 +21,7 @@ INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # take half as much time again as all tables, and personal data takes longer than all of them.
 _NOT_BY_DEFAULT = frozenset({"records", "causes", "stalls", "personal"})
 _EVERY_TABLE = "all"
+PARQUET, DELTA = "parquet", "delta"
 # Tables that reports read.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 OF_HTML = frozenset({"causes"})
@@ -34,6 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         say(INSTALL)
         return USAGE
     check_schemas(parser, options)
+    check_format(parser, options)
     load_arrow()
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
@@ -80,10 +82,29 @@ def add_tables(add: Callable[..., object]) -> None:
         "takes, such as request.acks,topic,latency"
     ))  # fmt: skip
     add_partitions(add)
+    add("--format", choices=(PARQUET, DELTA), default=PARQUET, help=(
+        "delta: with logs that make the Parquet files tables of Delta Lake (default: parquet)"
+    ))  # fmt: skip
     add("--overwrite", action="store_true", help="replace tables that an earlier run wrote there")
     add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
         f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
+
+
+def check_format(parser: ArgumentParser, options: Namespace) -> None:
+    """Exit with a usage error if tables cannot be written in the format that the user asked for."""
+    if options.format != DELTA:
+        return
+    if not are_installed("deltalake"):
+        parser.error(f"--format delta needs deltalake: {how_to_install('delta')}")
+    from kdissect.pipeline.table_files.delta_logs import unfit_partitions  # pyarrow is optional
+
+    unfit = unfit_partitions(TABLES.values(), options.partition_by)
+    if unfit:
+        parser.error(
+            f"--format delta cannot partition by {', '.join(unfit)}: only by texts, dates, whole numbers and "
+            "truth values"
+        )
 
 
 def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:
