@@ -45,6 +45,13 @@ def how_to_install(extra: str) -> str:
     return " ".join(["pip install", *(f"'{requirement}'" for requirement in EXTRAS[extra])])
 
 
+def missing_otel() -> str | None:
+    """Return that the extra `otel` is missing, after the name of what needs it; None if it is there."""
+    if are_installed("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.common"):
+        return None
+    return f"needs the OpenTelemetry SDK: {how_to_install('otel')}"
+
+
 def missing_personal() -> str | None:
     """Return the message that the extra `personal` is missing; None if it is there."""
     if are_installed("phonenumbers", "stdnum"):
