@@ -35,8 +35,8 @@ def run(arguments: Sequence[str]) -> int:
         say(INSTALL)
         return USAGE
     check_schemas(parser, options)
-    check_format(parser, options)
     load_arrow()
+    check_format(parser, options)
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
     return write_and_report(open_inputs(options), options, wanted_tables(options))
@@ -98,8 +98,11 @@ def check_format(parser: ArgumentParser, options: Namespace) -> None:
     if not are_installed("deltalake"):
         parser.error(f"--format delta needs deltalake: {how_to_install('delta')}")
     from kdissect.pipeline.table_files.delta_logs import unfit_partitions  # pyarrow is optional
+    from kdissect.query.fields.field_table import table_named  # start-up: the filter language
 
-    unfit = unfit_partitions(TABLES.values(), options.partition_by)
+    written = wanted_tables(options) | {"files"}  # of which `pipeline run` writes the latter always
+    tables = [table_named(table, options.fields) for table in written]
+    unfit = unfit_partitions(tables, options.partition_by)
     if unfit:
         parser.error(
             f"--format delta cannot partition by {', '.join(unfit)}: only by texts, dates, whole numbers and "

@@ -86,8 +86,8 @@ class DeltaLogs:
 
 def unfit_partitions(tables: Iterable[Table], partition_by: Iterable[str]) -> list[str]:
     """Return columns that cannot be partitions of a Delta table, because their type is not."""
-    types = {field.name: field.type for table in tables for field in table.fields}
-    return [name for name in partition_by if types.get(name, "string") not in _IN_DIRECTORIES]
+    unfit = {field.name for table in tables for field in table.fields if field.type not in _IN_DIRECTORIES}
+    return [name for name in partition_by if name in unfit]
 
 
 def _added(file: WrittenFile, table: Table) -> Any:
