@@ -20,6 +20,7 @@ from captures.record.drivers import Driver, Running
 from captures.record.java import extensions, java
 from captures.record.pythons import librdkafka
 from captures.record.sniffer import Sniffer, stored
+from captures.record.socket_times import SocketTimes
 from captures.record.spec import Spec
 
 _SHARES = (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
@@ -88,12 +89,15 @@ def _command(case: Case, cluster: Cluster, is_reader: bool, name: str) -> list[s
     return [*case.driver.command, cluster.bootstrap, actions[is_reader], *words]
 
 
-def record(cluster: Cluster, folder: Path, name: str, case: Case) -> tuple[Path, list[int]]:
-    """Run a case and return its capture, and the clients' own delays in nanoseconds."""
+def record(
+    cluster: Cluster, folder: Path, name: str, case: Case, sockets: SocketTimes | None
+) -> tuple[Path, dict[int, int], dict[int, int]]:
+    """Run a case and return its capture, and by number when each record was written and read."""
     target = folder / f"{name}.pcapng"
     sniffer = Sniffer(cluster.ports("clients"), folder / "raw.pcapng")
     sniffer.start()
-    reader = Running(_command(case, cluster, True, name), lambda _event: None)
+    command = _command(case, cluster, True, name)
+    reader = Running(command if sockets is None else sockets.wrapped(command), lambda _event: None)
     writer = None
     try:
         reader.until("ready", seconds=_WAIT_SECONDS)
@@ -117,7 +121,7 @@ def record(cluster: Cluster, folder: Path, name: str, case: Case) -> tuple[Path,
                 running.kill()
         sniffer.stop(target)
     captured = stored(target)
-    return captured, [at_ns - written[number] for number, at_ns in found.items()]
+    return captured, written, found
 
 
 def _times(reader: Running, kind: str) -> dict[int, int]:
@@ -139,16 +143,17 @@ def measured(capture: Path, topic: str) -> dict[str, Any]:
     return found
 
 
-def check(cluster: Cluster, folder: Path, name: str, case: Case) -> bool:
+def check(cluster: Cluster, folder: Path, name: str, case: Case, with_sockets: bool) -> bool:
     """Run a case, and print both sides; whether they agree."""
-    capture, own = record(cluster, folder, name, case)
+    sockets = SocketTimes(folder) if with_sockets else None
+    capture, written, read = record(cluster, folder, name, case, sockets)
+    own = sorted(at_ns - written[number] for number, at_ns in read.items())
     row = measured(capture, name)
-    own.sort()
     sketch = row["age_ns" if case.until == "got" else "committed_ns"] or {}
     print(f"{name}: {len(own)} records, of {row['records']} in the capture", flush=True)
     good = len(own) > 0 and sketch.get("count") == len(own)
     for part, share in _SHARES:
-        expected, found = own[max(ceil(share * len(own)) - 1, 0)], sketch.get(part, 0)
+        expected, found = _at(own, share), sketch.get(part, 0)
         error = found - expected
         fits = abs(error) <= max(_LEAST_NS, _PART * expected)
         good = good and fits
@@ -163,7 +168,16 @@ def check(cluster: Cluster, folder: Path, name: str, case: Case) -> bool:
         if row[f"{stage}_ns"]
     )
     print(f"  mean {stages}", flush=True)
+    if sockets is not None:
+        of_sockets = sockets.stages(capture, name, read)
+        for what, times in zip(("packet to read", "read to the client's line"), of_sockets, strict=True):
+            shares = ", ".join(f"{part} {_at(sorted(times), share) / _MS:.2f} ms" for part, share in _SHARES)
+            print(f"  {what}: {shares}", flush=True)
     return good
+
+
+def _at(times: Sequence[int], share: float) -> int:
+    return times[max(ceil(share * len(times)) - 1, 0)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,13 +187,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="CASE", help=f"of {', '.join(known)}")
     parser.add_argument("--output", type=Path, default=workshop.folder("run", "timed-delays"))
     parser.add_argument("--port-base", type=int, default=19000, help="first of 100 ports to use")
+    parser.add_argument(
+        "--sockets", action="store_true", help="also when the reader's sockets returned packets"
+    )
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(Spec("4.4.0", properties={"num.partitions": "2"}), options.port_base, extensions())
     try:
         cluster.start()
         failed = [
-            name for name in options.names or known if not check(cluster, options.output, name, known[name])
+            name
+            for name in options.names or known
+            if not check(cluster, options.output, name, known[name], options.sockets)
         ]
     finally:
         cluster.close()

@@ -1,5 +1,5 @@
-"""Prometheus metrics of the analysed traffic, for scrapers that ask by HTTP (docs/metrics.md).
+"""Metrics of the analysed traffic, for Prometheus and collectors of OpenTelemetry (docs/metrics.md).
 
-Counting (`traffic_counts`) needs no library. `prometheus_client`, the official client, is imported when the
-user asks for the metrics (`server`): it writes the exposition format and serves it.
+Counting (`meter`) needs no library. `prometheus_client` (`server`) and the OpenTelemetry SDK (`otlp_metrics`)
+are imported when the user asks for their form.
 """

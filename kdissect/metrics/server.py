@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kdissect.metrics.catalogue import Exposed
 from kdissect.metrics.listener import Listener
 from kdissect.metrics.scrape_guard import ScrapeGuard
-from kdissect.metrics.snapshot import Snapshot
 from kdissect.model.extras import how_to_install
 from kdissect.model.http_access import LOOPBACK, authority
-
-if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
 
 
 class Address(NamedTuple):
@@ -42,17 +38,6 @@ def parse_address(text: str) -> Address:
     return Address(host or LOOPBACK, int(port))
 
 
-def of_snapshot(snapshot: Callable[[], Snapshot]) -> Callable[[], Collector]:
-    """Return a function that makes the collector of what a `Meter` counts."""
-
-    def make() -> Collector:
-        from kdissect.metrics.collector import SnapshotCollector  # at first use: an optional package
-
-        return SnapshotCollector(snapshot)
-
-    return make
-
-
 class MetricsError(Exception):
     """Failure of the server: no library, no such address, a port in use. The text is the one line to show."""
 
@@ -61,24 +46,23 @@ INSTALL = f"metrics need the package prometheus_client: {how_to_install('metrics
 
 
 class MetricsServer:
-    """Server that serves from its creation to `close`, in threads of its own. `address` has the port found
-    for 0.
+    """Server that serves metrics from its creation to `close`, in threads of its own. `address` has the port
+    found for 0.
 
-    `collector` makes the collector of the metrics, for which it imports the optional package. A scraper needs
-    the `token`. None: everybody may scrape. Raises MetricsError.
+    A scraper needs the `token`. None: everybody may scrape. Raises MetricsError.
     """
 
-    def __init__(self, address: Address, collector: Callable[[], Collector], token: str | None) -> None:
+    def __init__(self, address: Address, exposed: Exposed, token: str | None) -> None:
         try:
             # at first use: an optional package
             from prometheus_client import CollectorRegistry, make_wsgi_app
             from prometheus_client.process_collector import ProcessCollector
 
-            made = collector()
+            from kdissect.metrics.collector import MetricCollector
         except ImportError:
             raise MetricsError(INSTALL) from None
         registry = CollectorRegistry()
-        registry.register(made)
+        registry.register(MetricCollector(exposed))
         ProcessCollector(registry=registry)  # CPU and memory of kdissect itself
         try:
             guard = ScrapeGuard(make_wsgi_app(registry), address.host, token)

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 EXTRAS = {
     "admin": ("javaproperties>=0.8", "kafka-python>=3.0,<4"),
     "arrow": ("pyarrow>=19",),
+    "delta": ("deltalake>=1.6,<2", "pyarrow>=19"),
     "live-scapy": ("scapy>=2.6",),
     "mcp": ("mcp>=2.3,<3",),
     "metrics": ("prometheus-client>=0.21",),
@@ -42,6 +43,13 @@ def how_to_install(extra: str) -> str:
     It names the packages, for there is no index that knows `kdissect`.
     """
     return " ".join(["pip install", *(f"'{requirement}'" for requirement in EXTRAS[extra])])
+
+
+def missing_otel() -> str | None:
+    """Return that the extra `otel` is missing, after the name of what needs it; None if it is there."""
+    if are_installed("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.common"):
+        return None
+    return f"needs the OpenTelemetry SDK: {how_to_install('otel')}"
 
 
 def missing_personal() -> str | None:

@@ -1,1 +1,1 @@
-"""Exchanges as spans of OpenTelemetry. Needs the extra `otel`."""
+"""Exchanges as spans of OpenTelemetry, and requests to its collectors. Needs the extra `otel`."""

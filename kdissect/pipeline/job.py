@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from kdissect.capture.filesystems import filesystem_of
 from kdissect.engine.shards import Shard
-from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.taps.copies import NO_COPIES, Copies
 from kdissect.engine.unread import ConnectionTally
 from kdissect.history.topics.topic_names import TopicNames
@@ -23,12 +22,13 @@ from kdissect.pipeline.share_task import Known, Result, ShareTask
 from kdissect.pipeline.shares import Task, tasks_of
 from kdissect.pipeline.spark_tasks import by_tasks
 from kdissect.pipeline.table_files.commit import OutputDirectory
+from kdissect.pipeline.table_files.delta_logs import DeltaLogs
 from kdissect.pipeline.table_files.forwarded_files import STAGED, judgements_in, names_in
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile, parts_in
 from kdissect.pipeline.table_files.small_files import joined, plan
 from kdissect.pipeline.tap_marks import FindCopies, Listed, ListEnds, MarkTaps, copies_to_find, shared_ends
 from kdissect.pipeline.task_setup import Setup
-from kdissect.query.fields.field_table import FIELDS, field_table
+from kdissect.query.fields.field_table import FIELDS, table_named
 from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
 from kdissect.stages.per_flow import OF_JUDGES
@@ -51,17 +51,13 @@ WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactio
 MAX_MARKING = 4
 
 
-class OutputExistsError(Exception):
-    """Tables in the output of a job that may not replace them."""
-
-
 class MissingPackagesError(Exception):
     """Packages that a worker lacks and a table needs. Its text says which, and where."""
 
 
 class Job(NamedTuple):
     """A run: its inputs and its outputs. `parts` 0 means by size and cores. `topic_ids` are names known
-    before.
+    before. `is_delta`: the tables are Delta tables.
     """
 
     inputs: Inputs
@@ -72,6 +68,7 @@ class Job(NamedTuple):
     parts: int = 0
     overwrite: bool = False
     topic_ids: Mapping[bytes, str] | None = None
+    is_delta: bool = False
 
 
 class Unread(NamedTuple):
@@ -112,10 +109,11 @@ def run(spark: SparkSession, job: Job) -> Summary:
     """
     filesystem, root = filesystem_of(job.output)
     directory = OutputDirectory(filesystem, root)
-    directory.undo_killed()
-    before = directory.manifest()
-    if before is not None and not job.overwrite:
-        raise OutputExistsError(job.output)
+    logs: DeltaLogs | None = None
+    if job.is_delta:
+        tables = [table_named(table, job.setup.fields) for table in job.tables | {ALWAYS}]
+        logs = DeltaLogs(job.output, tables, job.partition_by)
+    before = directory.begin(job.overwrite, logs)
     name = uuid4().hex[:12]
     with directory.staged(name):
         files, hosts = _written(spark, job, f"{job.output.rstrip('/')}/_staging/{name}")
@@ -127,7 +125,7 @@ def run(spark: SparkSession, job: Job) -> Summary:
         connections = tally_of(_rows(filesystem, staging, files, "connections", _OF_TALLY))
         if before is not None:
             directory.clear(before)
-        directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]})
+        directory.commit(name, files, {"inputs": [file.name for file in job.inputs.files]}, logs)
     return Summary(tuple(files), unread, connections, hosts)
 
 
@@ -328,6 +326,5 @@ def _empty(job: Job, staging: str, files: list[WrittenFile]) -> list[WrittenFile
     """Write a file for each table without rows, so that a query finds its columns."""
     parts = parts_in(staging, job.partition_by)
     for table in sorted((job.tables | {ALWAYS}) - {file.table for file in files}):
-        of = field_table(job.setup.fields) if table == FIELDS else TABLES[table]
-        parts.add(table, batch_of(of, []))
+        parts.add(table, batch_of(table_named(table, job.setup.fields), []))
     return parts.close()

@@ -71,7 +71,7 @@ NOT_RUN: dict[str, tuple[int, str]] = {
     "docs/personal-data.md": (1, OTHERS),
     "docs/filter.md": (1, "tests/cli/reference/test_completion.py"),
     "docs/live.md": (1, ROOT),
-    "docs/metrics.md": (1, f"{ROOT}; tests/live/test_live_metrics.py"),
+    "docs/metrics.md": (2, f"{ROOT}; tests/live/test_live_metrics.py, tests/metrics/test_otlp.py"),
     "docs/native.md": (1, "pipx, uv and a wheel: a release is tried with them by hand"),
     "docs/performance.md": (1, LONG),
     "docs/record.md": (2, f"{ROOT}; tests/live/test_record.py"),

@@ -10,8 +10,9 @@ import pytest
 
 from kdissect.history.topics.topic_names import TopicNames
 from kdissect.metrics import listener
+from kdissect.metrics.catalogue import of_snapshot
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import Address, MetricsServer, of_snapshot
+from kdissect.metrics.server import Address, MetricsServer
 from tests.support.patience import PATIENCE_S
 
 TOKEN = "a-token-of-this-test"

@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kdissect.api import Dissection
 from kdissect.cli import main
-from kdissect.metrics.collector import SnapshotCollector
+from kdissect.metrics.catalogue import of_snapshot
+from kdissect.metrics.collector import MetricCollector
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.snapshot import file_counts
 from kdissect.metrics.tallies import BOUNDS_NS
@@ -24,7 +25,7 @@ Counts = dict[tuple[str, ...], float]
 def scraped(meter: Meter) -> dict[str, Counts]:
     """Return what Prometheus would read, by metric; labels in the order of their names."""
     registry = CollectorRegistry()
-    registry.register(SnapshotCollector(meter.snapshot))
+    registry.register(MetricCollector(of_snapshot(meter.snapshot)))
     found: dict[str, Counts] = {}
     for family in text_string_to_metric_families(generate_latest(registry).decode()):
         for sample in family.samples:

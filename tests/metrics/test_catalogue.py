@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kdissect.metrics.collector import METRICS, Metric, MetricKind, markdown_table
+from kdissect.metrics.catalogue import METRICS, Metric, MetricKind, markdown_table
 from tests.support.console import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "metrics.md").read_text()

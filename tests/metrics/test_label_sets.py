@@ -7,7 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kdissect.engine.analyzer import Analyzer
 from kdissect.history.topics.topic_names import TopicNames
-from kdissect.metrics.collector import SnapshotCollector
+from kdissect.metrics.catalogue import of_snapshot
+from kdissect.metrics.collector import MetricCollector
 from kdissect.metrics.label_sets import MAX_VALUE_LENGTH, OTHER, LabelSets, label_value
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.tallies import Count
@@ -64,7 +65,7 @@ def test_a_hostile_client_stays_in_its_label() -> None:
             for event in analyzer.feed(packet):
                 meter.take([event])
     registry = CollectorRegistry()
-    registry.register(SnapshotCollector(meter.snapshot))
+    registry.register(MetricCollector(of_snapshot(meter.snapshot)))
     text = generate_latest(registry).decode()
     assert text.replace("\n", "").isprintable()
     families = {family.name: family for family in text_string_to_metric_families(text)}

@@ -7,8 +7,9 @@ import urllib.request
 import pytest
 
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.metrics.catalogue import of_snapshot
 from kdissect.metrics.meter import Meter
-from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, of_snapshot, parse_address
+from kdissect.metrics.server import INSTALL, Address, MetricsError, MetricsServer, parse_address
 
 ANY = parse_address("127.0.0.1:0")
 

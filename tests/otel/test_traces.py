@@ -279,7 +279,7 @@ def test_a_collector_that_rejects_spans_is_a_message(
 def test_a_missing_package_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(traces_command, "are_installed", lambda *_: False)
+    monkeypatch.setattr("kdissect.model.extras.find_spec", lambda _name: None)
     assert main(["traces", "a.pcap"]) == 2
     assert "traces needs the OpenTelemetry SDK: pip install " in capfd.readouterr().err
 
@@ -294,7 +294,7 @@ def test_a_missing_package_is_one_line(
 def test_impossible_wishes_are_usage_errors(
     arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(traces_command, "are_installed", lambda *_: True)
+    monkeypatch.setattr(traces_command, "missing_otel", lambda: None)
     assert main(["traces", "a.pcap", *arguments]) == 2
     assert said in capfd.readouterr().err
 

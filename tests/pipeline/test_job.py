@@ -80,7 +80,8 @@ def test_what_could_not_be_read_is_told(cut: bool, tmp_path: Path, capfd: pytest
 
 @pytest.mark.exhaustive
 def test_a_run_gives_the_tables_of_one_process(spark: SparkSession, odd: list[Path], tmp_path: Path) -> None:
-    from kdissect.pipeline.job import Job, OutputExistsError, run
+    from kdissect.pipeline.job import Job, run
+    from kdissect.pipeline.table_files.commit import OutputExistsError
 
     inputs = find([str(path) for path in odd])
     output = tmp_path / "tables"

@@ -10,7 +10,6 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kdissect.capture.live.captures import LiveCaptures, open_live
 from kdissect.capture.live.live_settings import (
@@ -29,7 +28,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.input_options import add_inputs
 from kdissect.cli.options.live.live_input import check_expression, end_by_signals, give_way, watch_lag
 from kdissect.cli.options.live.live_options import add_live, byte_size, settings_of, time_span
-from kdissect.cli.options.live.metrics_options import add_metrics, serving
+from kdissect.cli.options.live.metrics_options import add_metrics, exposing
 from kdissect.cli.output import Output
 from kdissect.engine.times import SECOND_NS
 from kdissect.model.wording import plural
@@ -40,12 +39,10 @@ from kdissect.recorder.folder import NAMES, Folder, FolderError
 from kdissect.recorder.index import index_json, index_markdown
 from kdissect.recorder.messages import Messages
 from kdissect.recorder.reading import Reading
+from kdissect.recorder.recorder_metrics import Parts, of_recorder
 from kdissect.recorder.replayed_files import ReplayedFiles
 from kdissect.recorder.settings import LEVELS, RecorderSettings
 from kdissect.recorder.webhook import parse_webhook, read_secret
-
-if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
 
 _KEEP_S, _KEEP_BYTES = 600.0, 2 * 10**9
 _SETTLE_S = 1.5  # the last packets of a command that has ended
@@ -198,7 +195,7 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
             give_way(_NICE)
             watch_lag(feed.behind)
             say(f"recording {_where(live)} to {settings.folder}; Ctrl-C ends")
-        with serving(options, lambda: _collector(recorder, feed, folder, messages)):
+        with exposing(options, of_recorder(Parts(recorder, feed, folder, messages))):
             process = _started(options.command, options.umask, feed.stop)
             recorder.run(feed)
     finally:
@@ -215,12 +212,6 @@ def _record(options: Namespace, settings: RecorderSettings, folder: Folder) -> i
         code = process.wait()
         return code if code else FINDINGS if made else OK
     return UNREADABLE if feed.trouble else OK
-
-
-def _collector(recorder: FlightRecorder, feed: Feed, folder: Folder, messages: Messages) -> Collector:
-    from kdissect.recorder.recorder_metrics import Parts, RecorderCollector  # an optional package
-
-    return RecorderCollector(Parts(recorder, feed, folder, messages))
 
 
 def _live_settings(options: Namespace, settings: RecorderSettings, folder: Folder) -> LiveSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import say
 from kdissect.cli.event_loop import Reading, read_events
+from kdissect.cli.options.argument_types import http_url
 from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.exchange_selection import add_selection
 from kdissect.cli.options.filter_option import add_filter, open_filtered, selected
@@ -17,9 +18,9 @@ from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
 from kdissect.cli.output import Output, OutputError
 from kdissect.engine.listed_rows import ListedRows
-from kdissect.model.extras import are_installed, how_to_install
+from kdissect.model.extras import missing_otel
 from kdissect.model.wording import plural
-from kdissect.serdes.http_exchange import HttpFailureError, checked_url
+from kdissect.serdes.http_exchange import HttpFailureError
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 
@@ -34,8 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     """Write the spans and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if not are_installed("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.common"):
-        parser.error(f"traces needs the OpenTelemetry SDK: {how_to_install('otel')}")
+    missing = missing_otel()
+    if missing is not None:
+        parser.error(f"traces {missing}")
     if options.endpoint and (options.output or options.format):
         parser.error("--endpoint sends the spans: it does not go with --format and -o")
     dissection = open_filtered(parser, options)
@@ -61,28 +63,21 @@ def _parser() -> ArgumentParser:
     add(
         "-o", "--output", metavar="FILE", help="write to FILE, or - for standard output, which is the default"
     )
-    add("--endpoint", metavar="URL", type=_endpoint, help=(
+    add("--endpoint", metavar="URL", type=http_url("--endpoint"), help=(
         "send the spans to an OTLP/HTTP collector instead, such as http://localhost:4318"
     ))  # fmt: skip
     parser.set_defaults(formats=(JSON_LINES, PROTOBUF))
     return parser
 
 
-def _endpoint(text: str) -> str:
-    try:
-        checked_url(text, "--endpoint")
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
-    return text
-
-
 def _copy(dissection: Dissection, options: Namespace, output: Output) -> None:
-    from kdissect.otel.encoding import json_line, protobuf, send, traces_url  # an extra
+    from kdissect.otel.collector import TRACES, signal_url  # an extra
+    from kdissect.otel.encoding import json_line, protobuf, send  # the same
     from kdissect.otel.spans import Spans  # the same
 
     accepts = selected(options, dissection)
     spans = Spans(ListedRows(dissection.file_names, False, False, dissection.topics.topics_of))
-    url = traces_url(options.endpoint) if options.endpoint else ""
+    url = signal_url(options.endpoint, TRACES, "--endpoint") if options.endpoint else ""
     encode = protobuf if options.format == PROTOBUF else json_line
     waiting: list[ReadableSpan] = []
 

@@ -25,6 +25,18 @@ def as_argument(read: Callable[[str], Read]) -> Callable[[str], Read]:
     return argument
 
 
+def http_url(owner: str) -> Callable[[str], str]:
+    """Return a type of http and https URLs. `owner` is the option."""
+
+    def url(text: str) -> str:
+        from kdissect.serdes.http_exchange import checked_url  # start-up: HTTP
+
+        checked_url(text, owner)
+        return text
+
+    return as_argument(url)
+
+
 def count(text: str) -> int:
     """Return a number above 0."""
     if not text.isdigit() or int(text) < 1:

@@ -16,12 +16,12 @@ from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.input_options import open_inputs
 from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.parquet_tables.table_reports import write_reports
-from kdissect.cli.parquet_tables.tables_command import wanted_tables
+from kdissect.cli.parquet_tables.tables_command import DELTA, wanted_tables
 from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
 from kdissect.model.endpoint import Ports
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.inputs import IS_STREAM, Inputs, find
-from kdissect.pipeline.job import ALWAYS, Job, MissingPackagesError, OutputExistsError, Summary, run
+from kdissect.pipeline.job import ALWAYS, Job, MissingPackagesError, Summary, run
 from kdissect.pipeline.job_progress import watched
 from kdissect.pipeline.spark_session import (
     CONNECT,
@@ -32,6 +32,7 @@ from kdissect.pipeline.spark_session import (
     open_session,
     quiet_home,
 )
+from kdissect.pipeline.table_files.commit import OutputExistsError
 from kdissect.pipeline.task_setup import Setup
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def run_pipeline(options: Namespace) -> int:
         options.partitions or 0,
         options.overwrite,
         options.topic_ids,
+        options.format == DELTA,
     )
     session = spark_session(options, SHORT if options.master.startswith("local") else {})
     if session is None:

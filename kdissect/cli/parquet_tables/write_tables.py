@@ -7,18 +7,20 @@ from argparse import Namespace
 from collections.abc import Iterable
 
 from kdissect.api import Dissection
-from kdissect.capture.filesystems import filesystem_of
+from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import UNREADABLE, USAGE, say
 from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
 from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.output import Output
+from kdissect.cli.parquet_tables.tables_command import DELTA
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.wording import plural
-from kdissect.pipeline.table_files.commit import OutputDirectory
+from kdissect.pipeline.table_files.commit import OutputDirectory, OutputExistsError
+from kdissect.pipeline.table_files.delta_logs import DeltaLogs
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile
-from kdissect.query.fields.field_table import FIELDS, field_table
+from kdissect.query.fields.field_table import FIELDS, table_named
 from kdissect.stages.one_process import CauseStages, produce
 from kdissect.stages.per_flow import OF_CAUSES
 from kdissect.stages.rows.table_rows import batch_of
@@ -28,26 +30,25 @@ def write_and_report(dissection: Dissection, options: Namespace, wanted: frozens
     """Write tables and reports, report what was written and what was not read, and return the exit code."""
     try:
         files = _write(dissection, options, wanted)
+    except OutputExistsError:
+        say(f"{options.output}: there are tables already; --overwrite replaces them")
+        return USAGE
     except OSError as error:
         say(f"{options.output}: {error.strerror or error}")
         return UNREADABLE
-    if files is None:
-        say(f"{options.output}: there are tables already; --overwrite replaces them")
-        return USAGE
     print_counts(files)
     return report(dissection, options)
 
 
-def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> list[WrittenFile] | None:
-    """Return the written files, none if no input could be opened; None if there are tables already. Raises
-    OSError.
-    """
+def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -> list[WrittenFile]:
+    """Return the written files, none if no input could be opened. Raises OutputExistsError, OSError."""
     filesystem, root = filesystem_of(options.output)
     directory = OutputDirectory(filesystem, root)
-    directory.undo_killed()
-    before = directory.manifest()
-    if before is not None and not options.overwrite:
-        return None
+    logs: DeltaLogs | None = None
+    if options.format == DELTA:
+        tables = [table_named(table, options.fields) for table in wanted]
+        logs = DeltaLogs(absolute(options.output), tables, options.partition_by)
+    before = directory.begin(options.overwrite, logs)
     name = uuid.uuid4().hex[:12]
     with directory.staged(name) as staging:
         parts = ParquetParts(filesystem, staging, options.partition_by, name)
@@ -61,7 +62,7 @@ def _write(dissection: Dissection, options: Namespace, wanted: frozenset[str]) -
             return []
         if before is not None:
             directory.clear(before)
-        directory.commit(name, files, {"inputs": list(dissection.file_names)})
+        directory.commit(name, files, {"inputs": list(dissection.file_names)}, logs)
     if options.report:
         from kdissect.cli.parquet_tables.table_reports import write_reports  # start-up: a second of imports
 
@@ -100,6 +101,6 @@ def _produce(dissection: Dissection, wanted: frozenset[str], options: Namespace,
         empty.discard(table)
         parts.add(table, batch)
     for table in sorted(empty):  # a table without rows is a table: who queries it finds its columns
-        parts.add(table, batch_of(field_table(fields) if table == FIELDS else TABLES[table], []))
+        parts.add(table, batch_of(table_named(table, fields), []))
     if progress is not None:
         progress.clear()

@@ -23,7 +23,8 @@ from kdissect.engine.tables.arrow import arrow_schema
 from kdissect.engine.tables.evolution import conform
 from kdissect.pipeline.sink.entry import Entry, Swap
 from kdissect.pipeline.sink.lock import REWRITING_LOCK, BusyError, locked
-from kdissect.pipeline.sink.table_directory import StreamDirectory, rewritten_path
+from kdissect.pipeline.sink.table_directory import ForeignTablesError, StreamDirectory, rewritten_path
+from kdissect.pipeline.table_files.commit import logged_tables
 from kdissect.pipeline.table_files.hive_partitions import values_of
 from kdissect.pipeline.table_files.manifest_file import ManifestError
 from kdissect.pipeline.table_files.small_files import batches_of, write_rows
@@ -38,7 +39,7 @@ class Rewriting:
     """Rewriting that stages files of tables, then swaps them. Use it in a `with`: files that were not swapped
     are deleted.
 
-    Entering raises BusyError if another rewriting is at work.
+    Entering raises BusyError if another rewriting is at work, and ForeignTablesError for Delta tables.
     """
 
     def __init__(self, directory: StreamDirectory) -> None:
@@ -48,6 +49,8 @@ class Rewriting:
 
     def __enter__(self) -> Rewriting:
         directory = self.directory
+        if logged_tables(directory.manifest()):
+            raise ForeignTablesError("these are Delta tables: use OPTIMIZE and DELETE of Delta Lake")
         busy = "files are being rewritten by somebody else"
         with ExitStack() as held:
             if held.enter_context(locked(directory.filesystem, directory.root, REWRITING_LOCK, busy)):

@@ -39,7 +39,7 @@ _OURS = re.compile(r"(b\d{8,}-[0-9a-f]{8}-\d{4,}|.+-c[0-9a-f]{8})\.parquet")
 
 
 class ForeignTablesError(ManifestError):
-    """The directory has tables that were not written batch by batch."""
+    """The directory has tables that were not written batch by batch, or Delta tables."""
 
 
 class Recovered(NamedTuple):

@@ -7,12 +7,13 @@ Rules:
   files.
 - Files that are being moved in, or deleted, are listed in a file of their own before the first of them is
   touched: a run that is killed leaves tables that are whole, or files that the next run deletes.
+- Logs of Delta tables (`delta_logs`) are written after the files that they name, and deleted before them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,26 @@ from pyarrow import fs
 from kdissect.capture.whole_file import abandoned, claimed
 from kdissect.engine.tables.all_tables import TABLES_VERSION
 from kdissect.model.version import __version__
+from kdissect.pipeline.table_files.delta_logs import FIRST_VERSION, LOG, DeltaLogs
 from kdissect.pipeline.table_files.manifest_file import (
     MANIFEST,
     Manifest,
+    ManifestError,
     forget_next,
     read_manifest,
     write_manifest,
 )
 from kdissect.pipeline.table_files.parquet_parts import WrittenFile
-from kdissect.pipeline.table_files.whole_object import NEXT
+from kdissect.pipeline.table_files.whole_object import NEXT, names_in
 
 PENDING = "_kdissect.pending.json"  # files that are being moved to their places, or deleted
 STAGING = "_staging"
+_LOGGED = "delta"
+"""The manifest's name for the tables that have a log."""
+
+
+class OutputExistsError(Exception):
+    """Tables in the output of a run that may not replace them."""
 
 
 class OutputDirectory:
@@ -52,6 +61,24 @@ class OutputDirectory:
     def manifest(self) -> Manifest | None:
         """Return the manifest, or None if there is none."""
         return read_manifest(self.filesystem, self.root)
+
+    def begin(self, replaces: bool, logs: DeltaLogs | None = None) -> Manifest | None:
+        """Return the manifest of the tables that a run replaces, or None if there are none.
+
+        Deletes what a killed run left. Raises OutputExistsError if the run may not replace tables, and
+        OSError if it cannot.
+        """
+        self.undo_killed()
+        before = self.manifest()
+        if before is not None and not replaces:
+            raise OutputExistsError(self.root)
+        delta = logged_tables(before)
+        for table in delta:
+            if names_in(self.filesystem, f"{self.root}/{table}/{LOG}", "") not in ([], [FIRST_VERSION]):
+                raise ManifestError(f"another program changed the Delta table {table}: use another directory")
+        if logs is not None:
+            logs.check(delta)
+        return before
 
     def clear(self, manifest: Manifest) -> None:
         """Delete only the files that an earlier run wrote: its manifest first."""
@@ -83,6 +110,8 @@ class OutputDirectory:
         return isinstance(self.filesystem, fs.LocalFileSystem)
 
     def _delete_all(self, manifest: Manifest) -> None:
+        for table in logged_tables(manifest):
+            self.delete_directory(f"{self.root}/{table}/{LOG}")
         self.delete_files(file["path"] for file in (*manifest["files"], *manifest.get("gone", ())))
         self._forget_pending()
 
@@ -105,11 +134,22 @@ class OutputDirectory:
         finally:
             self.discard(run)
 
-    def commit(self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any]) -> None:
-        """Move the files to their places and write the manifest."""
+    def commit(
+        self, run: str, files: Sequence[WrittenFile], facts: dict[str, Any], logs: DeltaLogs | None = None
+    ) -> None:
+        """Move the files to their places, and write logs of Delta tables and the manifest."""
         manifest = {"run": run, **facts, "files": [manifest_row(file) for file in files]}
+        if logs is not None:
+            manifest[_LOGGED] = logs.tables
         write_manifest(self.filesystem, self.root, manifest, PENDING)
-        self.move_in(run, [(file.path, file.path) for file in files])
+        try:
+            self.move_in(run, [(file.path, file.path) for file in files])
+            if logs is not None:
+                logs.write(files)
+        except OSError:
+            with suppress(OSError):  # then the next run deletes them
+                self._delete_all(manifest)
+            raise
         self.write(manifest)
         self._forget_pending()
 
@@ -146,6 +186,11 @@ class OutputDirectory:
         """Delete a directory with what is in it, if it is there."""
         if self.filesystem.get_file_info(directory).type == fs.FileType.Directory:
             self.filesystem.delete_dir(directory)
+
+
+def logged_tables(manifest: Manifest | None) -> list[str]:
+    """Return the tables of a manifest that are Delta tables."""
+    return list((manifest or {}).get(_LOGGED, ()))
 
 
 def manifest_row(file: WrittenFile) -> dict[str, Any]:

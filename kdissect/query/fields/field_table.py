@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kdissect.engine.exchange_rows import RowField
 from kdissect.engine.listed_rows import LISTED_FIELDS
 from kdissect.engine.row_columns import Column
+from kdissect.engine.tables.all_tables import TABLES
 from kdissect.engine.tables.shared_columns import BROKER, CAPTURE_SET, CONNECTION, EXCHANGE, ORDER, TIME
 from kdissect.engine.tables.table import Table
 from kdissect.query.fields.printed_fields import Behind, printed_field, type_of
@@ -31,6 +32,11 @@ class Chosen(NamedTuple):
     column: Column
     type: str
     fits: Callable[[Any], Any]
+
+
+def table_named(name: str, fields: Sequence[str]) -> Table:
+    """Return a table by its name. `fields` are those of the table `fields`."""
+    return field_table(fields) if name == FIELDS else TABLES[name]
 
 
 def field_table(names: Sequence[str]) -> Table:

@@ -122,7 +122,8 @@ def test_no_log_segment_shows_one(tmp_path: Path, capfdbinary: pytest.CaptureFix
 
 def test_no_metric_holds_one(capture: str) -> None:
     client = pytest.importorskip("prometheus_client", reason="needs the extra metrics")
-    from kdissect.metrics.collector import SnapshotCollector
+    from kdissect.metrics.catalogue import of_snapshot
+    from kdissect.metrics.collector import MetricCollector
     from kdissect.metrics.meter import Meter
 
     dissection = Dissection(capture)
@@ -130,7 +131,7 @@ def test_no_metric_holds_one(capture: str) -> None:
     dissection.observer = meter.take
     assert len(list(dissection)) > 20
     registry = client.CollectorRegistry()
-    registry.register(SnapshotCollector(meter.snapshot))
+    registry.register(MetricCollector(of_snapshot(meter.snapshot)))
     text = client.generate_latest(registry)
     assert b"SaslAuthenticate" in text
     search(text, "metrics")

@@ -1,55 +1,47 @@
-"""Serves what a command counts to Prometheus while it reads."""
+"""Exposes what a command counts while it reads: to Prometheus, and to collectors of OpenTelemetry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.capture.files import Captures
 from kdissect.capture.live.captures import LiveCaptures
 from kdissect.cli.diagnostics import USAGE, say
+from kdissect.metrics.catalogue import Exposed, of_snapshot
 from kdissect.metrics.label_sets import MAX_LABEL_SETS
 from kdissect.metrics.meter import Meter
 from kdissect.metrics.scrape_guard import token_in
-from kdissect.metrics.server import Address, MetricsError, MetricsServer, of_snapshot
+from kdissect.metrics.server import Address, MetricsError, MetricsServer
 from kdissect.metrics.snapshot import CaptureCounts, file_counts
+from kdissect.model.extras import missing_otel
 from kdissect.model.finding import Finding
 from kdissect.model.http_access import new_token
 from kdissect.report.printable import printable
 
-if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
+_INTERVAL_S = 60.0  # OpenTelemetry SDK: OTEL_METRIC_EXPORT_INTERVAL
 
 
 class Metering:
-    """Within it what is read is counted and served; `limit` bounds the label sets of each metric.
+    """Within it what is read is counted and exposed as the options say.
 
-    A scraper needs the token in the file `token_path`, or a printed one, unless it `is_open`. Entering raises
-    SystemExit behind one line on stderr, where metrics cannot be served.
+    Entering raises SystemExit behind one line on stderr, where metrics cannot be exposed.
     """
 
     def __init__(
-        self,
-        address: Address,
-        token_path: str | None,
-        is_open: bool,
-        limit: int | None,
-        dissection: Dissection,
-        findings: Callable[[], Iterable[Finding]] | None,
+        self, options: Namespace, dissection: Dissection, findings: Callable[[], Iterable[Finding]] | None
     ) -> None:
-        self._address = address
-        self._token_path = token_path
-        self._is_open = is_open
-        self._limit = limit
+        self._options = options
         self._dissection = dissection
         self._findings = findings
-        self._server: MetricsServer | None = None
+        self._held = ExitStack()
 
     def __enter__(self) -> None:
         meter = self._new_meter()
-        self._server = serve(self._address, of_snapshot(meter.snapshot), self._token_path, self._is_open)
+        self._held.enter_context(served_and_sent(self._options, of_snapshot(meter.snapshot)))
         self._dissection.observer = meter.take
         self._dissection.analyzer.reports_opened = True
 
@@ -57,12 +49,11 @@ class Metering:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._dissection.observer = None
-        if self._server is not None:
-            self._server.close()
+        self._held.close()
 
     def _new_meter(self) -> Meter:
         dissection = self._dissection
-        meter = Meter(dissection.topics, self._limit or MAX_LABEL_SETS)
+        meter = Meter(dissection.topics, self._options.metrics_series or MAX_LABEL_SETS)
         meter.findings = self._findings
         meter.capture = lambda: _capture_counts(dissection.captures)
         meter.other_anomalies = lambda: {
@@ -71,16 +62,38 @@ class Metering:
         return meter
 
 
-def serve(
-    address: Address, collector: Callable[[], Collector], token_path: str | None, is_open: bool
-) -> MetricsServer:
-    """Serve metrics, and report where and how one scrapes them.
+@contextmanager
+def served_and_sent(options: Namespace, exposed: Exposed) -> Iterator[None]:
+    """Serve metrics to Prometheus and send them to a collector of OpenTelemetry, as the options say.
 
-    Raises SystemExit after one line on stderr if metrics cannot be served.
+    Raises SystemExit after one line on stderr if that is impossible.
     """
+    with ExitStack() as held:
+        if options.metrics is not None:
+            token_path, is_open = options.metrics_token, options.metrics_open
+            held.enter_context(_serve(options.metrics, exposed, token_path, is_open))
+        if options.metrics_otlp is not None:
+            seconds = options.metrics_interval or _INTERVAL_S
+            held.enter_context(_push(options.metrics_otlp, exposed, seconds))
+        yield
+
+
+def _push(endpoint: str, exposed: Exposed, seconds: float) -> AbstractContextManager[object]:
+    missing = missing_otel()
+    if missing is not None:
+        say(f"--metrics-otlp {missing}")
+        raise SystemExit(USAGE)
+    from kdissect.metrics.otlp_push import OtlpPush  # an extra
+    from kdissect.otel.collector import METRICS, signal_url  # the same
+
+    return OtlpPush(signal_url(endpoint, METRICS, "--metrics-otlp"), exposed, seconds, say)
+
+
+def _serve(address: Address, exposed: Exposed, token_path: str | None, is_open: bool) -> MetricsServer:
+    """Serve metrics, and report where and how one scrapes them."""
     token, how = _token(token_path, is_open)
     try:
-        server = MetricsServer(address, collector, token)
+        server = MetricsServer(address, exposed, token)
     except MetricsError as error:
         say(str(error))
         raise SystemExit(USAGE) from None

@@ -1,4 +1,6 @@
-"""`--metrics`: whether what a command counts is served to Prometheus, and where."""
+"""`--metrics` and `--metrics-otlp`: whether what a command counts is served to Prometheus, or sent to a
+collector of OpenTelemetry, and where.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,17 @@ from typing import TYPE_CHECKING
 
 from kdissect.api import Dissection
 from kdissect.cli.diagnostics import USAGE, say
+from kdissect.cli.options.argument_types import http_url
+from kdissect.cli.options.time_options import seconds
 
 if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
-
+    from kdissect.metrics.catalogue import Exposed
     from kdissect.metrics.server import Address
     from kdissect.model.finding import Finding
 
 
 def add_metrics(parser: ArgumentParser, has_series: bool = True) -> None:
-    """Add `--metrics`, who may read them, and `--metrics-series` if the labels come from the traffic."""
+    """Add where metrics go, who may read them, and `--metrics-series` if the labels come from the traffic."""
     group = parser.add_argument_group("metrics")
     add = group.add_argument
     add("--metrics", metavar="[HOST]:PORT", type=_address, help=(
@@ -29,6 +32,10 @@ def add_metrics(parser: ArgumentParser, has_series: bool = True) -> None:
         "require the token in FILE, which is created if missing (default: a random token, printed on stderr)"
     ))  # fmt: skip
     access("--metrics-open", action="store_true", help="serve metrics without a token")
+    add("--metrics-otlp", metavar="URL", type=http_url("--metrics-otlp"), help=(
+        "send metrics to an OTLP/HTTP collector, such as http://localhost:4318, at intervals and at the end"
+    ))  # fmt: skip
+    add("--metrics-interval", metavar="SECONDS", type=seconds, help="between two sendings (default: 60)")
     if not has_series:
         return
     add("--metrics-series", metavar="N", type=_limit, help=(
@@ -39,35 +46,35 @@ def add_metrics(parser: ArgumentParser, has_series: bool = True) -> None:
 def metering(
     options: Namespace, dissection: Dissection, findings: Callable[[], Iterable[Finding]] | None = None
 ) -> AbstractContextManager[None]:
-    """Count and serve the input within the context, if the options say so.
+    """Count the input and expose the counts within the context, if the options say so.
 
     `findings` returns the findings, if traffic is judged. Entering raises SystemExit behind one line on
-    stderr, where metrics cannot be served.
+    stderr, where metrics cannot be exposed.
     """
     if not _are_wanted(options):
         return nullcontext()
     from kdissect.cli.options.live.metering import Metering  # start-up: a server
 
-    return Metering(
-        options.metrics, options.metrics_token, options.metrics_open, options.metrics_series, dissection,
-        findings,
-    )  # fmt: skip
+    return Metering(options, dissection, findings)
 
 
-def serving(options: Namespace, collector: Callable[[], Collector]) -> AbstractContextManager[object]:
-    """Serve the metrics of a collector within the context, if the options say so. Raises SystemExit."""
+def exposing(options: Namespace, exposed: Exposed) -> AbstractContextManager[None]:
+    """Expose metrics within the context, if the options say so. Raises SystemExit."""
     if not _are_wanted(options):
         return nullcontext()
-    from kdissect.cli.options.live.metering import serve  # start-up: a server
+    from kdissect.cli.options.live.metering import served_and_sent  # start-up: a server
 
-    return serve(options.metrics, collector, options.metrics_token, options.metrics_open)
+    return served_and_sent(options, exposed)
 
 
 def _are_wanted(options: Namespace) -> bool:
     if options.metrics is None and (options.metrics_open or options.metrics_token is not None):
         say("--metrics-token and --metrics-open need --metrics")
         raise SystemExit(USAGE)
-    return options.metrics is not None
+    if options.metrics_otlp is None and options.metrics_interval is not None:
+        say("--metrics-interval needs --metrics-otlp")
+        raise SystemExit(USAGE)
+    return options.metrics is not None or options.metrics_otlp is not None
 
 
 def _address(text: str) -> Address:
