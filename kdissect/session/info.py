@@ -1,7 +1,7 @@
 """The facts about one connection while it lasts, and afterwards."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
@@ -131,6 +131,8 @@ class _Seldom(Generic[_T]):
 class KnownIdentities(Protocol):
     """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
+    several: Collection[str]
+    """Capture sets with more than one cluster, in which a scope is more than the capture set."""
     changes: int
     """The number of new facts on which `scope` or `topic` may depend."""
     moves: int
@@ -390,8 +392,8 @@ class ConnectionInfo:
         """The scope in which names of groups and topics are unique: capture set and cluster
         (`session.identities`).
         """
-        identities = self.identities
-        return self.capture_set if identities is None else identities.scope(self)
+        identities = self.identities  # hot, several times for each exchange: mostly there is one cluster
+        return self.capture_set if identities is None or not identities.several else identities.scope(self)
 
     @property
     def proxied_text(self) -> str | None:
