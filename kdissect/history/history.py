@@ -257,6 +257,7 @@ class History:
         self.versions.connections.pop(info.id)
         self.leader_epochs.clusters.pop(info.id)
         self.topic_ids.close(info)
+        self.producers.close(info)
         return due
 
     def close(self, event: ConnectionClosed) -> list[ConnectionProblem]:

@@ -1,7 +1,7 @@
 """The facts about one connection while it lasts, and afterwards."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
@@ -131,7 +131,7 @@ class _Seldom(Generic[_T]):
 class KnownIdentities(Protocol):
     """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
-    several: Collection[str]
+    several: set[str]
     """Capture sets with more than one cluster, in which a scope is more than the capture set."""
     changes: int
     """The number of new facts on which `scope` or `topic` may depend."""

@@ -7,7 +7,15 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import IDLE_NS, LINGER_NS, FlowTable, last_ns, may_be_over, over_ns
+from kdissect.engine.flows import (
+    IDLE_NS,
+    LINGER_NS,
+    LOGGED_IDLE_NS,
+    FlowTable,
+    last_ns,
+    may_be_over,
+    over_ns,
+)
 from tests.engine.test_half_open import packets
 from tests.engine.test_in_order import CAPTURES, blocks
 
@@ -25,7 +33,8 @@ def checked(analyzer: Analyzer) -> int:
         assert isinstance(table, FlowTable)
         assert list(may_be_over(table, 1 << 63)) == list(table)  # no clock shows that
         for flow in list(table)[:20]:
-            for silent_ns in (0, LINGER_NS, LINGER_NS + 1, IDLE_NS, IDLE_NS + 1, 2 * IDLE_NS):
+            limits = LINGER_NS, LOGGED_IDLE_NS, IDLE_NS
+            for silent_ns in (0, *limits, *(limit + 1 for limit in limits), 2 * IDLE_NS):
                 time_ns = last_ns(table[flow]) + silent_ns
                 asked = list(may_be_over(table, time_ns))
                 assert asked == [key for key in table if key in set(asked)]  # in the order of the table

@@ -73,11 +73,9 @@ class Negotiation:
 
     def copied(self) -> "Negotiation":
         """Return one of its own for another connection."""
-        # `copy.copy` takes ten times as long, once a connection.
-        made = Negotiation()
-        made.offered, made.offered_by, made.fallback = self.offered, self.offered_by, self.fallback
-        made.refused, made.asked_in = self.refused, self.asked_in
-        made.software, made.features = self.software, self.features
+        made = Negotiation()  # `copy.copy` takes several times as long, once a connection
+        for name in Negotiation.__slots__:
+            setattr(made, name, getattr(self, name))
         return made
 
     def at_rest(self) -> "Negotiation":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 COMMENT_PREFIX = "kdissect request log "
 _TIMES = 6  # of the fields, behind the first two
-_TEXTS_KEPT = 256  # of connections with equal texts
+_TEXTS_KEPT = 64  # that thousands of connections share, up to 65 KB each
 _TIME = r", (null|0|[1-9]\d{0,17})"
 # Mostly a comment has a name without escapes, and numbers, before the texts.
 _PLAIN = re.compile(r'\["([^"\\\x00-\x1f]*)", ([1-9]\d{0,17})' + _TIME * _TIMES + r", (.*)\]", re.ASCII)
