@@ -20,6 +20,9 @@ from kdissect.session.info import ConnectionInfo
 # A connection silent for longer is over; Kafka's own limit is 10 minutes (connections.max.idle.ms,
 # SocketServerConfigs).
 IDLE_NS = 30 * 60 * 1_000_000_000
+# The same for a connection of a request log, which does not show how it ends: Kafka's limit, and the time
+# that a member waits for a rebalance (max.poll.interval.ms, 5 minutes) before its next line is written.
+LOGGED_IDLE_NS = 15 * 60 * 1_000_000_000
 # After both ends closed, late retransmissions still belong to the connection: 2 MSL, RFC 9293 section 3.4.2,
 # in the 60 s form of Linux.
 LINGER_NS = 60 * 1_000_000_000
@@ -109,7 +112,10 @@ def flow_table(flows: Mapping[bytes, Flow]) -> dict[bytes, Flow]:
 
 def over_ns(connection: Flow) -> int:
     """Return when a connection is over if nothing more comes."""
-    silent_ns = IDLE_NS if isinstance(connection, bytes) or not connection.is_over else LINGER_NS
+    silent_ns = IDLE_NS
+    if not isinstance(connection, bytes):
+        is_logged = connection.info.logged is not None
+        silent_ns = LINGER_NS if connection.is_over else LOGGED_IDLE_NS if is_logged else IDLE_NS
     return ((last_ns(connection) + silent_ns) // SWEEP_EVERY_NS + 1) * SWEEP_EVERY_NS
 
 
@@ -117,7 +123,7 @@ def may_be_over(flows: Mapping[bytes, Flow], time_ns: int) -> Iterable[bytes]:
     """Return the keys of all flows that are over at a time, and perhaps of others, in the table's order."""
     if not isinstance(flows, FlowTable) or not -MAX_TIME_NS <= time_ns <= MAX_TIME_NS:
         return flows
-    return flows.held.may_be_over(flows, time_ns, IDLE_NS, LINGER_NS)
+    return flows.held.may_be_over(flows, time_ns, IDLE_NS, LOGGED_IDLE_NS, LINGER_NS)
 
 
 def forget_delivered(flows: Mapping[bytes, Flow], time_ns: int) -> None:

@@ -74,13 +74,15 @@ def is_of_connection(known: Evidence | None, connection: str) -> bool:
 def evidence_of(exchange: Exchange) -> Evidence:
     """Return the identity and packets of an exchange."""
     request, response = exchange.request, exchange.response
+    asked = None if request is None else (request.first_ref, request.last_ref)
+    answered = None if response is None else (response.first_ref, response.last_ref)
     parts = (
         exchange.connection.id,
         exchange.ordinal,
         exchange.api_key,
         exchange.api_version,
-        None if request is None else (request.first_ref, request.last_ref),
-        None if response is None else (response.first_ref, response.last_ref),
+        asked,
+        asked if answered == asked else answered,  # of a log both are one line: states keep thousands
         0 if request is None else request.time_ns,
         0 if response is None else response.end_time_ns,
     )

@@ -117,7 +117,7 @@ class Identities:
         """Clusters and groups by capture set, in the order in which they were met, and what distinguishes
         their scopes: nothing for the first one.
         """
-        self._several: set[str] = set()
+        self.several: set[str] = set()
         """Capture sets with more than one cluster or group."""
         self._known: set[str] = set()
         """The clusters of all capture sets."""
@@ -342,7 +342,7 @@ class Identities:
         met = self._clusters[capture_set]
         met[cluster] = (cluster if met else "") if group is None else met[group]
         if group is None and len(met) > 1:
-            self._several.add(capture_set)
+            self.several.add(capture_set)
         self.changes += 1
 
     def _group_at(self, place: _Place, time_ns: int | None = None) -> str | None:
@@ -515,7 +515,7 @@ class Identities:
         """Return the scope in which names are unique: the capture set, with a cluster if that is not its
         first.
         """
-        if info.capture_set not in self._several:
+        if info.capture_set not in self.several:
             return info.capture_set
         cluster = self._cluster_or_group(info)
         suffix = None if cluster is None else self._clusters[info.capture_set].get(cluster, cluster)
@@ -570,13 +570,13 @@ class Identities:
         """
         if not self._are_several(info.capture_set):
             return None
-        return self._cluster_or_group(info) if info.capture_set in self._several else self.cluster_of(info)
+        return self._cluster_or_group(info) if info.capture_set in self.several else self.cluster_of(info)
 
     def _are_several(self, capture_set: str) -> bool:
         """Return whether rows name their cluster."""
-        if capture_set in self._several:
+        if capture_set in self.several:
             return True
-        return not self.by_capture_set and (len(self._known) > 1 or bool(self._several))
+        return not self.by_capture_set and (len(self._known) > 1 or bool(self.several))
 
     def apart(self, scope: str) -> str:
         """Return the cluster of a scope, which capture sets may have in common.
@@ -588,7 +588,7 @@ class Identities:
             return ""
         met = self._clusters.get(capture_set, {})
         cluster = self._turned_out_as(capture_set, cluster or next(iter(met), ""))
-        return cluster if cluster in self._known or capture_set in self._several else ""
+        return cluster if cluster in self._known or capture_set in self.several else ""
 
 
 def _named_by(named: tuple[_Named, ...], time_ns: int) -> str:

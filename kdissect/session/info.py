@@ -131,6 +131,8 @@ class _Seldom(Generic[_T]):
 class KnownIdentities(Protocol):
     """Methods that connections call for clusters and topics (`session.identities.Identities`)."""
 
+    several: set[str]
+    """Capture sets with more than one cluster, in which a scope is more than the capture set."""
     changes: int
     """The number of new facts on which `scope` or `topic` may depend."""
     moves: int
@@ -390,8 +392,8 @@ class ConnectionInfo:
         """The scope in which names of groups and topics are unique: capture set and cluster
         (`session.identities`).
         """
-        identities = self.identities
-        return self.capture_set if identities is None else identities.scope(self)
+        identities = self.identities  # hot, several times for each exchange: mostly there is one cluster
+        return self.capture_set if identities is None or not identities.several else identities.scope(self)
 
     @property
     def proxied_text(self) -> str | None:

@@ -66,18 +66,20 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     to `add`.
     """
     places = [_take(taker, block, 0, note) for taker in takers]
-    while (at := min(places, default=len(block))) < len(block):
+    end = len(block)
+    while (at := min(places, default=end)) < end:
         event = block[at]
-        if places.count(at) > 1:
+        waiting = [number for number, place in enumerate(places) if place == at]
+        if len(waiting) > 1:
             with suppress(Exception):  # each taker meets the same error, and notes it
                 event.bodies()
-        for number, taker in enumerate(takers):
-            if places[number] == at:
-                try:
-                    taker.add(event, at)
-                except Exception as error:
-                    note(error, block[at])  # which is the current exchange again
-                places[number] = _take(taker, block, at + 1, note)
+        for number in waiting:
+            taker = takers[number]
+            try:
+                taker.add(event, at)
+            except Exception as error:
+                note(error, block[at])  # which is the current exchange again
+            places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
 
 

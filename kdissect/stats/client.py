@@ -1,5 +1,6 @@
 """The sender of a request, as far as the wire shows it."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import sent
@@ -62,7 +63,12 @@ def client_named(info: ConnectionInfo, client_id: str | None) -> Client:
 
 def host_of(info: ConnectionInfo) -> str:
     """Return the address of a connection's client, or its name, without the port."""
-    return info.client_text.rpartition(":")[0].strip("[]")
+    return _host_in(info.client_text)
+
+
+@lru_cache(maxsize=256)  # several times for each exchange
+def _host_in(text: str) -> str:
+    return text.rpartition(":")[0].strip("[]")
 
 
 def advertised(row: Any) -> str:

@@ -123,12 +123,14 @@ impl<T> ByFlow<T> {
         }
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &T> {
-        self.v4.values().chain(self.v6.values())
-    }
-
     pub fn len(&self) -> usize {
         self.v4.len() + self.v6.len()
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Flow<'_>, &T)> {
+        let v4 = self.v4.iter().map(|(key, value)| (Flow::V4(key), value));
+        v4.chain(self.v6.iter().map(|(key, value)| (Flow::V6(key), value)))
     }
 }
 

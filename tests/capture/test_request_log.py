@@ -387,11 +387,23 @@ def test_lines_that_python_reads_are_of_their_connection_alone(tmp_path: Path) -
     assert counts[1] == (3 * counts[0][0], counts[0][1])
 
 
-def _later(text: str, turn: int) -> str:
-    """Return a log with higher correlation ids, 70 s later for each turn."""
+def test_a_connection_is_open_until_it_was_silent_for_15_minutes(tmp_path: Path) -> None:
+    """A log does not show how connections end. Brokers close them after 10 minutes."""
+    log = CAPTURES / "logged" / "recorded" / "kafka44.requests.log.gz"
+    text = gzip.decompress(log.read_bytes()).decode()
+    counts = []
+    for seconds in (70, 14 * 60, 20 * 60):
+        again = tmp_path / f"{seconds}.log"
+        again.write_text(text + _later(text, 1, seconds))
+        counts.append(len({exchange.connection.id for exchange in Dissection(str(again))}))
+    assert counts == [counts[0], counts[0], 2 * counts[0]]
+
+
+def _later(text: str, turn: int, seconds: int = 70) -> str:
+    """Return a log with higher correlation ids, so many seconds later for each turn."""
 
     def time_of(found: re.Match[str]) -> str:
-        return f"[{str(datetime.fromisoformat(found[1]) + timedelta(seconds=70 * turn))[:23]}"
+        return f"[{str(datetime.fromisoformat(found[1]) + timedelta(seconds=seconds * turn))[:23]}"
 
     text = re.sub(r"(?m)^\[([^]]+)", time_of, text)
     return re.sub(r'(?<="correlationId":)\d+', lambda found: str(int(found[0]) + 20_000 * turn), text)
@@ -402,6 +414,14 @@ def test_facts_of_a_line_travel_with_packets() -> None:
     assert Logged.of_comment(logged.comment().decode()) == logged
     assert Logged.of_comment("PID: 7") is None
     assert Logged.of_comment(logged.comment().decode()[:-3]) is None
+    plain = logged.comment().decode()
+    for wrong in ('"7"', "7.5", "07", "[7]", "7, 7", "\u0667"):
+        assert Logged.of_comment(plain.replace(", 7,", f", {wrong},")) is None
+    for text in ("[]", "1", "null, null", '"a", ["b"]', '"\n"'):
+        assert Logged.of_comment(plain.replace('"x"', text)) is None
+    for name in ('a\\b"c', "é, 1, 2", ""):
+        other = logged._replace(connection=name, line=10**20, send_ns=0, software_version='x", null]')
+        assert Logged.of_comment(other.comment().decode()) == other
     end = LocalEnd(Process(), None, logged)
     assert local_end_of(as_segment(b"flow", end)) == end
 

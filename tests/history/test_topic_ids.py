@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kdissect.history.exchange_view import ExchangeView
+from kdissect.history.topics import topic_ids
 from kdissect.history.topics.topic_ids import TopicIds
 from kdissect.session.exchange import Exchange
 from tests.history.talk import Talk, brief, feed
@@ -81,3 +82,19 @@ def test_a_repeated_response_is_of_its_connection() -> None:
     feed(machine, metadata(two, "t", LATER))
     assert not machine.stands(two.info, stated)
     assert brief(feed(machine, metadata(two, "t", FIRST))) == [("id_again", LATER.hex(), FIRST.hex())]
+
+
+def test_names_of_a_connection_that_is_over_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_ids, "NAMES_KEPT", 3)
+    machine, talks = TopicIds(), [Talk(f"10.0.0.{number}") for number in range(6)]
+    for talk in talks:
+        feed(machine, metadata(talk, "t", FIRST))
+        machine.close(talk.info)
+    assert not len(machine.ids)
+    for talk in talks:
+        feed(machine, metadata(talk, "t", FIRST))
+    assert [known for known, _ in machine.ids.items()] == [talk.info.id for talk in talks[-3:]]
+    many = Talk("10.0.0.9")
+    feed(machine, *(metadata(many, name, FIRST) for name in "tuvwx"))
+    ((known, names),) = machine.ids.items()
+    assert (known, [*names]) == (many.info.id, [*"vwx"])

@@ -7,7 +7,16 @@ import pytest
 
 from kdissect.api import Dissection
 from kdissect.engine.analyzer import Analyzer
-from kdissect.engine.flows import IDLE_NS, LINGER_NS, SWEEP_EVERY_NS, FlowTable, last_ns, may_be_over, over_ns
+from kdissect.engine.flows import (
+    IDLE_NS,
+    LINGER_NS,
+    LOGGED_IDLE_NS,
+    SWEEP_EVERY_NS,
+    FlowTable,
+    last_ns,
+    may_be_over,
+    over_ns,
+)
 from kdissect.model.anomaly import AnomalyKind
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.net.streams.recent import RECENT_NS
@@ -29,7 +38,8 @@ def checked(analyzer: Analyzer) -> int:
         assert isinstance(table, FlowTable)
         assert list(may_be_over(table, 1 << 63)) == list(table)  # no clock shows that
         for flow in list(table)[:20]:
-            for silent_ns in (0, LINGER_NS, LINGER_NS + 1, IDLE_NS, IDLE_NS + 1, 2 * IDLE_NS):
+            limits = LINGER_NS, LOGGED_IDLE_NS, IDLE_NS
+            for silent_ns in (0, *limits, *(limit + 1 for limit in limits), 2 * IDLE_NS):
                 time_ns = last_ns(table[flow]) + silent_ns
                 asked = list(may_be_over(table, time_ns))
                 assert asked == [key for key in table if key in set(asked)]  # in the order of the table

@@ -1,7 +1,9 @@
 """Assignments and subscriptions inside JoinGroup and SyncGroup (the consumer's protocol)."""
 
 import struct
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 from kdissect.decoders.generated.compiled import decoder
 from kdissect.model.errors import DecodeError
@@ -14,8 +16,23 @@ _VERSION = struct.Struct(
 _CONNECTOR = -1  # the task that stands for the connector itself (ConnectProtocol.CONNECTOR_TASK)
 
 Assigned = frozenset[tuple[str, int]]
+Read = TypeVar("Read")
+# Members send and get the same again and again, and several readers decode it.
+_KEPT, _BYTES_KEPT = 64, 1024
 
 
+def _of_same(read: Callable[[bytes], Read]) -> Callable[[bytes], Read]:
+    """Cache the results for the last short bytes."""
+    known = lru_cache(maxsize=_KEPT)(read)
+
+    @wraps(read)
+    def of(data: bytes) -> Read:
+        return known(data) if len(data) <= _BYTES_KEPT else read(data)
+
+    return of
+
+
+@_of_same
 def assigned_partitions(assignment: bytes) -> Assigned | None:
     """Return topics and partitions of an assignment: none for empty bytes, None for bytes of another form."""
     if not assignment:
@@ -38,6 +55,7 @@ def connect_tasks(assignment: bytes) -> frozenset[str] | None:
     )
 
 
+@_of_same
 def subscribed_topics(metadata: bytes) -> tuple[str, ...] | None:
     """Return topics of a subscription; None for bytes of another form."""
     body = _decode("ConsumerProtocolSubscription", metadata)

@@ -20,6 +20,7 @@ from kdissect.history.producing.producer import BATCHES_KEPT, PartitionSequence,
 from kdissect.history.state_table import Table
 from kdissect.model.record_batch import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL, RecordBatch
 from kdissect.session.exchange import Exchange
+from kdissect.session.info import ConnectionInfo
 
 PRODUCERS_KEPT = 50_000  # a state is 1 KB and 500 bytes a partition
 CONNECTIONS_KEPT = 20_000  # that gave producer ids, or had damaged batches; 100 bytes each
@@ -73,7 +74,7 @@ class Producers:
         """Take back sequences from the native engine (`lent_sequences`) before they are read."""
         self.producers: Table[ProducerKey, Producer] = Table(PRODUCERS_KEPT)
         self._given_on: Table[str, int] = Table(CONNECTIONS_KEPT)
-        """The producer id that a connection gave last."""
+        """The producer id that an open connection gave last."""
         self._damaged: Table[str, int] = Table(CONNECTIONS_KEPT)
         """Requests of a connection that were cut, and batches with a wrong checksum: their producers are
         not known.
@@ -133,6 +134,10 @@ class Producers:
         known.records += max(0, count)
         here.append(Sent(sequence, last_delta, evidence, None if evidence.response is None else 0))
         return True
+
+    def close(self, info: ConnectionInfo) -> None:
+        """Forget a connection that is over."""
+        self._given_on.pop(info.id)
 
     def _given(self, view: ExchangeView, producer_id: int, epoch: int) -> list[Fact]:
         """Take the producer id and epoch that a coordinator assigned."""

@@ -21,7 +21,7 @@ from kdissect.history.topics.topic_names import ANNOUNCING, is_random
 from kdissect.session.info import ConnectionInfo
 
 IDS_KEPT = 50_000  # ids of topics, with 300 bytes of state each
-NAMES_KEPT = 20_000  # names of topics on connections, with 400 bytes of state each
+NAMES_KEPT = 20_000  # names of topics on open connections, with 400 bytes of state each
 IDS_OF_NAME_KEPT = 8
 _DESCRIBING = frozenset({apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS})
 
@@ -46,8 +46,10 @@ class TopicIds:
 
     def __init__(self) -> None:
         self.names: Table[tuple[str, bytes], tuple[str, Evidence]] = Table(IDS_KEPT)
-        self.ids: Table[tuple[str, str], tuple[tuple[bytes, ...], Evidence]] = Table(NAMES_KEPT)
-        """The ids of a name in their order, and what reported the last one first."""
+        self.ids: Table[str, dict[str, tuple[tuple[bytes, ...], Evidence]]] = Table(NAMES_KEPT + 1)
+        """By connection and name: the ids in their order, and what reported the last one first."""
+        self._held = 0
+        """Names in `ids`."""
 
     def feed(self, view: ExchangeView) -> list[Fact]:
         """Take the next response that names topics with their ids."""
@@ -66,7 +68,7 @@ class TopicIds:
         """Return whether these names and ids differ from no earlier ones."""
         for name, topic_id, _ in stated:
             known = self.names.peek((info.scope, topic_id))
-            ids = self.ids.peek((info.id, name))
+            ids = (self.ids.peek(info.id) or {}).get(name)
             if (known is not None and known[0] != name) or (ids is not None and ids[0][-1] != topic_id):
                 return False
         return True
@@ -94,7 +96,7 @@ class TopicIds:
         if topic_id == ids[-1]:
             return []
         if topic_id not in ids:
-            self.ids.put((view.info.id, name), ((*ids, topic_id)[-IDS_OF_NAME_KEPT:], view.evidence))
+            self.ids.get_or(view.info.id, dict)[name] = (*ids, topic_id)[-IDS_OF_NAME_KEPT:], view.evidence
             return []
         kind, key = TopicIdFact.ID_AGAIN, (view.info.scope, name)
         expected, seen = ids[-1].hex(), topic_id.hex()
@@ -104,8 +106,32 @@ class TopicIds:
         self, info: ConnectionInfo, name: str, topic_id: bytes, by: Evidence
     ) -> tuple[tuple[bytes, ...], Evidence]:
         """Return the ids that a connection named for a name: this one if it named none before."""
-        key = info.id, name
-        return self.ids.get(key) or self.ids.put(key, ((topic_id,), by))
+        names = self.ids.get_or(info.id, dict)
+        known = names.get(name)
+        if known is None:
+            known = names[name] = (topic_id,), by
+            self._held += 1
+            if self._held > NAMES_KEPT:
+                self._forget_oldest()
+        return known
+
+    def _forget_oldest(self) -> None:
+        """Forget the names of the connection that named topics longest ago, or the first name of the only
+        one.
+        """
+        connection, names = next(self.ids.items())
+        if len(self.ids) > 1:
+            self._forget(connection)
+        else:
+            del names[next(iter(names))]
+            self._held -= 1
+
+    def _forget(self, connection: str) -> None:
+        self._held -= len(self.ids.pop(connection) or ())
+
+    def close(self, info: ConnectionInfo) -> None:
+        """Forget a connection that is over."""
+        self._forget(info.id)
 
 
 def _named(view: ExchangeView) -> Named:

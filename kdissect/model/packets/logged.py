@@ -4,10 +4,17 @@ The format `request log` (`capture.formats.request_log`) makes packets of each l
 their bytes are a comment, so that they accompany the packets: to other processes, to Spark.
 """
 
+import re
+from functools import lru_cache
 from sys import intern
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 COMMENT_PREFIX = "kdissect request log "
+_TIMES = 6  # of the fields, behind the first two
+_TEXTS_KEPT = 64  # that thousands of connections share, up to 65 KB each
+_TIME = r", (null|0|[1-9]\d{0,17})"
+# Mostly a comment has a name without escapes, and numbers, before the texts.
+_PLAIN = re.compile(r'\["([^"\\\x00-\x1f]*)", ([1-9]\d{0,17})' + _TIME * _TIMES + r", (.*)\]", re.ASCII)
 
 
 class Phases(NamedTuple):
@@ -49,8 +56,7 @@ class Logged(NamedTuple):
     def phases(self) -> Phases | None:
         """The phases; None if the line lacks one of them."""
         found = self.queue_ns, self.local_ns, self.remote_ns, self.response_queue_ns, self.send_ns
-        times = [time for time in found if time is not None]
-        return Phases(*times) if len(times) == len(found) else None
+        return None if None in found else Phases._make(found)
 
     @property
     def of_connection(self) -> Self:
@@ -70,19 +76,50 @@ class Logged(NamedTuple):
         """Return the line that a comment is of; None for any other comment."""
         if not comment.startswith(COMMENT_PREFIX):
             return None
+        plain = _PLAIN.fullmatch(comment, len(COMMENT_PREFIX))
+        if plain is not None:
+            connection, line, *times, texts = plain.groups()
+            sound = _texts_of(texts)
+            if sound is not None:
+                found: list[Any] = [None if time == "null" else int(time) for time in times]
+                return cls(connection, int(line), *found, *sound)
+        return cls._of_json(comment[len(COMMENT_PREFIX) :])
+
+    @classmethod
+    def _of_json(cls, row: str) -> Self | None:
         from json import loads  # start-up: of request logs alone
 
         try:
-            connection, line, *values = loads(comment[len(COMMENT_PREFIX) :])
-            times, texts = values[:_TIMES], values[_TIMES:]
+            connection, line, *values = loads(row)
+            times, texts = values[:_TIMES], _sound(values[_TIMES:])
         except (ValueError, TypeError):
             return None
-        is_sound = isinstance(connection, str) and type(line) is int and len(values) == len(cls._fields) - 2
+        is_sound = isinstance(connection, str) and type(line) is int
         is_sound = is_sound and all(time is None or type(time) is int for time in times)
-        if not is_sound or not all(text is None or isinstance(text, str) for text in texts):
+        if not is_sound or texts is None:
             return None
-        # Thousands of open connections have the same texts.
-        return cls(connection, line, *times, *(None if text is None else intern(text) for text in texts))
+        return cls(connection, line, *times, *texts)
 
 
-_TIMES = 6  # of the fields, behind the first two
+_Texts = tuple[str | None, ...]
+
+
+@lru_cache(maxsize=_TEXTS_KEPT)
+def _texts_of(row: str) -> _Texts | None:
+    """Return the texts of a comment, as they are in it behind the times; None if they are none."""
+    from json import loads  # start-up: of request logs alone
+
+    try:
+        return _sound(loads(f"[{row}]"))
+    except ValueError:
+        return None
+
+
+def _sound(texts: list[Any]) -> _Texts | None:
+    """Return the texts behind the times, if they are that. Thousands of open connections have the same."""
+    if len(texts) != _TEXTS or not all(text is None or isinstance(text, str) for text in texts):
+        return None
+    return tuple(None if text is None else intern(text) for text in texts)
+
+
+_TEXTS = len(Logged._fields) - 2 - _TIMES

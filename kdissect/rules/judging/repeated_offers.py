@@ -108,6 +108,7 @@ class RepeatedOffers:
     def begin(self, info: ConnectionInfo, offer: Offer, row: native.EvidenceRow) -> JudgedConnection:
         """Begin a connection with an exchange with such bodies, as a row has it."""
         _, ordinal, version, request, response, sent_ns, answered_ns = row
+        response = request if response == request else response  # as in `evidence_of`
         evidence = Evidence(info.id, ordinal, API_VERSIONS, version, request, response, sent_ns, answered_ns)
         ranges = ranges_of(offer.answer)
         fact = self._history.begin(info, offer.negotiation, ranges, evidence)

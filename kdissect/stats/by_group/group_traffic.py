@@ -165,7 +165,7 @@ class GroupTraffic:
         is_search = view.key == apis.FIND_COORDINATOR
         named = _searched(view) if is_search else groups_named(view)
         self._named(view, named)
-        if is_search:
+        if is_search and named:
             self._coordinators(view)
         if view.key in BEATS and view.request is not None:
             self._beat(view)
@@ -215,8 +215,6 @@ class GroupTraffic:
     def _coordinators(self, view: ExchangeView) -> None:
         """Note the addresses of the requested coordinators."""
         request, answer = view.request, view.response
-        if not _searched(view):
-            return
         rows = sent(answer, "coordinators", None)
         if rows is None and answer is not None:
             rows = [answer]

@@ -109,7 +109,7 @@ def unanswered_since_ns(view: ExchangeView) -> int | None:
 def bytes_are_missing(info: ConnectionInfo, since_ns: int) -> bool:
     """Return whether bytes of a connection were not captured, or not read, from a time on."""
     counts = info.anomalies_so_far()
-    number = sum(counts[kind] for kind in _MISSING)
+    number = sum(counts[kind] for kind in _MISSING) if counts else 0
     if not number:
         return False
     log = info.tcp_log
