@@ -25,7 +25,8 @@ PartitionKey = tuple[str | bytes, int]
 
 def losses_of(info: ConnectionInfo) -> int:
     """Return how many places of a connection are known where bytes were lost."""
-    return sum(info.anomaly_counts[kind] for kind in _LOSSES)
+    counts = info.anomaly_counts
+    return sum(counts[kind] for kind in _LOSSES) if counts else 0
 
 
 class ExchangeView:

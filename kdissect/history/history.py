@@ -1,7 +1,6 @@
 """All histories together, fed with the analyzer's events."""
 
 from collections.abc import Callable, Collection, Iterable
-from copy import copy
 from typing import Any
 
 from kdissect.history.api_keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -446,7 +445,7 @@ class History:
     def _feed_in_order(self, view: ExchangeView, track: Track) -> list[Fact]:
         connection, negotiations = view.info.id, self.versions.connections
         if track.negotiation is not None and connection not in negotiations:
-            negotiations.put(connection, copy(track.negotiation))  # exchanges of settled kinds do not use it
+            negotiations.put(connection, track.negotiation.copy())  # exchanges of settled kinds do not use it
         facts = self._feed(self._watching(view.key, view.version).in_stream_order, view)
         known = negotiations.peek(connection)
         track.negotiation = None if known is None else known.at_rest()

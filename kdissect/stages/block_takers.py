@@ -68,16 +68,17 @@ def take_block(block: native.ExchangeBlock, takers: Sequence[BlockTaker], note: 
     places = [_take(taker, block, 0, note) for taker in takers]
     while (at := min(places, default=len(block))) < len(block):
         event = block[at]
-        if places.count(at) > 1:
+        due = [number for number, place in enumerate(places) if place == at]
+        if len(due) > 1:
             with suppress(Exception):  # each taker meets the same error, and notes it
                 event.bodies()
-        for number, taker in enumerate(takers):
-            if places[number] == at:
-                try:
-                    taker.add(event, at)
-                except Exception as error:
-                    note(error, block[at])  # which is the current exchange again
-                places[number] = _take(taker, block, at + 1, note)
+        for number in due:
+            taker = takers[number]
+            try:
+                taker.add(event, at)
+            except Exception as error:
+                note(error, block[at])  # which is the current exchange again
+            places[number] = _take(taker, block, at + 1, note)
         event.forget_bodies()
 
 
