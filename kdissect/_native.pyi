@@ -1016,10 +1016,10 @@ class UnmarkedRows:
             Callable[[list[JudgedConnection]], list[bool]],
             Callable[[list[tuple[JudgedConnection, Exchange]], list[TakenBack]], None],
             Callable[[int, int], PlanRow | None],
-            Callable[[int, int, int], list[str]],
+            Callable[[int, int, int], tuple[list[str], bool]],
             Callable[[Exercise, int, int, bool, int], tuple[BodyPair, int, bool] | None],
             Callable[[list[tuple[BodyPair, int, int]], _Latencies, _Slots], int],
-            Callable[[Exchange, int, bool, bool], int | None],
+            Callable[[Exchange, int, bool, bool, bool], int | None],
             Callable[
                 [ConnectionInfo, tuple[int, int], tuple[bytes, bytes], EvidenceRow, str | None, int],
                 tuple[LentRow, int] | None,

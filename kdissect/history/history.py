@@ -130,15 +130,15 @@ class History:
 
     Machines of one connection get its exchanges in the order of their requests, the others as they complete
     (`stream_order`). `only` names the machines that are fed, by their attributes; None: all. Without
-    `increments` there is no fact for each incremental fetch. Raises nothing. The state between calls is plain
-    and picklable.
+    `increments` there is no fact for each fetch that continues a session. Raises nothing. The state between
+    calls is plain and picklable.
     """
 
     def __init__(self, only: Collection[str] | None = None, increments: bool = True) -> None:
         self.versions = NegotiatedVersions()
         self.sasl = SaslHistory()
         self.fetch_sessions = FetchSessions(increments)
-        self.share_sessions = ShareSessions()
+        self.share_sessions = ShareSessions(increments)
         self.throttling = Throttling()
         self.producers = Producers()
         self.quorum_epochs = QuorumEpochs()
@@ -303,7 +303,7 @@ class History:
             return None
         watchers = self._watching(key, version)
         has_throttle = self._watches_all and watchers.has_throttle
-        return row_asks(key, version, (machine for _, machine in watchers.own), has_throttle)
+        return row_asks(key, (machine for _, machine in watchers.own), has_throttle)
 
     def take_row(self, exchange: Exchange, passes: Callable[[list[Fact], Exchange], bool]) -> bool:
         """Feed the next exchange of a native-owned connection to the machines that watch its API, if it has

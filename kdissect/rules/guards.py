@@ -241,7 +241,9 @@ class ExchangeFact(IntFlag):
     ESCAPED_CLIENT_ID = 32
     """With bytes that are no UTF-8, perhaps."""
     ID_NOT_HIGHEST = 64
-    """A correlation id that is not higher than all before."""
+    """A correlation id that is not higher than all before. A Java client, or one without a software name, may
+    number a request before it sends later ones: then the request before, or one in flight, has the id.
+    """
     MANY_IN_FLIGHT = 128
     """Five requests wait for their answer, or more."""
     NOT_ADVERTISED = 256

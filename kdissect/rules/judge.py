@@ -554,7 +554,8 @@ class Judge:
             found.append(one)
         return found
 
-    def _count(self, occurrences: Iterable[Occurrence]) -> None:
+    def _count(self, _exchange: Exchange, occurrences: Iterable[Occurrence]) -> None:
+        """Count the faults of a row that only increase counts."""
         for one in occurrences:
             self.findings.repeats(one.key, one.time_ns)
 

@@ -62,6 +62,13 @@ class ExchangeRule(Rule):
             return True
         return False
 
+    def only_marks(self, api_key: int) -> bool:
+        """Return whether the rule has no findings about an API: the judge notes exchanges that it receives.
+
+        The rule then reads nothing of their connection.
+        """
+        return False
+
 
 class UndecodableRule(Rule):
     """Judges a body that does not fit the schema. `kinds` are the faults it owns.

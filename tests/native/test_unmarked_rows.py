@@ -1,7 +1,7 @@
 """A judge that takes blocks finds and counts what one finds that is shown each exchange."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from kdissect.api import Dissection
 from kdissect.capture import byte_source, files
+from kdissect.causes.evidence.exchange_log import ExchangeLog
 from kdissect.causes.evidence.watching_judge import WatchingJudge
 from kdissect.history.groups.group_attempts import Attempts
+from kdissect.history.topics.topic_names import TopicNames
 from kdissect.model.packets.packet import Packet, packet_ref
 from kdissect.report.json import report_row
 from kdissect.report.verdict import Verdict
@@ -25,7 +27,7 @@ from kdissect.rules.views import connection_view as views
 from kdissect.rules.views import kept_exchanges
 from kdissect.rules.views.kept_exchanges import RECENT
 from kdissect.schema.logs import METADATA_TOPIC_ID
-from kdissect.session.events import ConnectionClosed
+from kdissect.session.events import ConnectionClosed, Event
 from kdissect.session.exchange import Exchange
 from tests.engine.test_in_order import CAPTURES, DAMAGE, FLIPS, SHIPPED, damaged, flipped, shipped
 from tests.native.member_steps import CASES, LIMITS, STEPS, Step, packets_of_steps, steady
@@ -272,6 +274,41 @@ def test_heartbeats_that_continue_become_no_object(
     path = write_pcap(tmp_path / "member.pcap", _of_member([0, *[3] * ROUNDS]))
     assert _assert_same(native, path) >= ROUNDS - 1
     assert len(shown_rows) <= 3
+
+
+def _of_shares(
+    epochs: Iterable[int], errors: Collection[int] = (), topics: Collection[int] = ()
+) -> list[Packet]:
+    """Return ShareFetches of a member with these epochs. Some have an error, or a partition, by place."""
+    talk = ScriptedConnection()
+    for at, epoch in enumerate(epochs):
+        listed = [{"topic_id": b"i" * 16, "partitions": [{"partition_index": 0}]}] if at in topics else []
+        asked = {"group_id": "g", "member_id": "m", "share_session_epoch": epoch, "topics": listed}
+        answered = {"error_code": 123 if at in errors else 0, "acquisition_lock_timeout_ms": 30_000}
+        talk.exchange("ShareFetch", 1, asked, {**answered, "responses": []})
+    return talk.close()
+
+
+def test_share_fetches_that_continue_become_no_object(
+    native: Any, tmp_path: Path, shown_rows: list[int]
+) -> None:
+    path = write_pcap(tmp_path / "shares.pcap", _of_shares(range(ROUNDS)))
+    assert _assert_same(native, path) >= ROUNDS - 2
+    assert len(shown_rows) <= 2
+
+
+@SETTINGS
+@given(
+    epochs=st.lists(st.sampled_from((-1, 0, 1, 2, 3)), max_size=12).map(
+        lambda some: [*range(4), *some, *range(4)]
+    ),
+    errors=st.sets(st.integers(0, 12), max_size=2),
+    topics=st.sets(st.integers(0, 12), max_size=3),
+)
+def test_share_sessions(
+    native: Any, tmp_path: Path, epochs: list[int], errors: set[int], topics: set[int]
+) -> None:
+    _assert_same(native, write_pcap(tmp_path / "shares.pcap", _of_shares(epochs, errors, topics)))
 
 
 def test_exchanges_with_a_finding_each_are_judged_once(native: Any, tmp_path: Path) -> None:
@@ -536,6 +573,45 @@ def test_exchanges_of_short_connections_become_no_objects(native: Any, tmp_path:
     assert _assert_same(native, write_pcap(tmp_path / "short.pcap", packets)) >= 3 * (ROUNDS - 1)
 
 
+JAVA = {**SOFTWARE, "client_software_name": "apache-kafka-java"}
+LOWER_IDS = {
+    "lower": [[1], [2], [4]], "lower, and again": [[1], [1], [4]], "in flight": [[1, 2, 1], [5], [6]],
+}  # fmt: skip
+"""Correlation ids of requests after ApiVersions, which has 3. Those of one list are sent at once."""
+
+
+@pytest.mark.parametrize("asked", [JAVA, SOFTWARE], ids=["java", "other"])
+@pytest.mark.parametrize("ids", LOWER_IDS)
+def test_requests_that_a_java_client_numbered_early(
+    native: Any, tmp_path: Path, ids: str, asked: dict[str, Any]
+) -> None:
+    """A connection is opened for a request that has its id already. They pass, but for an id that comes twice
+    in a row, or is in flight.
+    """
+    packets = [packet for number in range(ROUNDS) for packet in _of_ids(number, ids, asked)]
+    path = write_pcap(tmp_path / "ids.pcap", packets)
+    passed, codes = _assert_same(native, path), _assert_found(native, path)
+    is_java, is_lower = asked is JAVA, ids == "lower"
+    assert ("HDR009" in codes) is (not is_java or ids == "lower, and again")
+    assert ("HDR008" in codes) is (ids == "in flight")
+    assert (passed >= 4 * (ROUNDS - 2)) is (is_java and is_lower)
+
+
+def _of_ids(number: int, ids: str, asked: dict[str, Any]) -> list[Packet]:
+    talk = ScriptedConnection(negotiate=False, handshake=False)
+    talk.talk = Conversation(ports=(40000 + number, 9092))
+    talk.talk.now += number * 1_000_000_000
+    talk.talk.handshake()
+    talk.ask("ApiVersions", 3, asked, id_=3)
+    talk.answer("ApiVersions", 3, VERSIONS)
+    for together in LOWER_IDS[ids]:
+        for id_ in together:
+            talk.ask("DescribeUserScramCredentials", 0, {"users": []}, id_=id_)
+        for id_ in together:
+            talk.answer("DescribeUserScramCredentials", 0, {"results": []}, id_)
+    return talk.close()
+
+
 _OLD = versions((0, 0, 8), (3, 0, 8), (18, 0, 3))
 OFFERS: dict[str, Offered] = {
     "other versions": (dict(SOFTWARE), dict(_OLD)),
@@ -562,12 +638,63 @@ def test_connections_that_begin_in_two_ways_by_turns(native: Any, tmp_path: Path
     assert _watched(native, path, in_blocks=True) == _watched(native, path, in_blocks=False)
 
 
+def _of_refusals() -> list[Packet]:
+    """Return answers without an error, with one, and late ones, of an API that names no topics."""
+    talk = ScriptedConnection()
+    for number in range(4 * ROUNDS):
+        asked = {"key": f"t{number % 3}", "key_type": 1}
+        talk.ask("FindCoordinator", 3, asked)
+        talk.talk.now += 200_000_000 * (number % 5 == 4)
+        talk.answer("FindCoordinator", 3, {"error_code": 15 * (number % 4 == 3), "host": "h"})
+    return talk.close()
+
+
+def test_the_judge_of_causes_is_shown_rows_that_a_mark_concerns(
+    native: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, added = write_pcap(tmp_path / "refusals.pcap", _of_refusals()), [0]
+    assert _log_of(native, path, in_blocks=True) == _log_of(native, path, in_blocks=False)
+    add = WatchingJudge.add
+
+    def counted(judge: WatchingJudge, event: Event) -> None:
+        added[0] += isinstance(event, Exchange)
+        add(judge, event)
+
+    monkeypatch.setattr(WatchingJudge, "add", counted)
+    errors, late = _log_of(native, path, in_blocks=True)
+    assert added[0] <= 8
+    assert [sum(times for _, times, *_ in found) for found in (errors, late)] == [ROUNDS, 4 * ROUNDS // 5]
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
+def test_the_log_of_causes_is_that_of_all_exchanges(native: Any, path: Path) -> None:
+    assert _log_of(native, str(path), in_blocks=True) == _log_of(native, str(path), in_blocks=False)
+
+
+def _log_of(native: Any, path: str, *, in_blocks: bool) -> tuple[list[Any], list[Any]]:
+    """Return the errors and late responses that reach the log of causes."""
+    names = TopicNames()
+    log = ExchangeLog(names)
+    _watch(native, path, WatchingJudge(log.add, lambda fact, view: None, id), in_blocks=in_blocks)
+    errors, late = (
+        [(key, seen.times, seen.time_ns, seen.evidence) for key, seen in found.items()]
+        for found in (log.errors, log.late)
+    )
+    return errors, late
+
+
 def _watched(native: Any, path: str, *, in_blocks: bool) -> object:
     """Return the facts and features that the judge of causes reports."""
     told: list[object] = []
     judge = WatchingJudge(
         lambda _: False, lambda fact, view: told.append((fact, view and view.info.id)), told.append
     )
+    _watch(native, path, judge, in_blocks=in_blocks)
+    return told, list(judge.features.offers.items())
+
+
+def _watch(native: Any, path: str, judge: WatchingJudge, *, in_blocks: bool) -> None:
     for events in Dissection(path).batches():
         at = 0
         while at < len(events):
@@ -577,7 +704,6 @@ def _watched(native: Any, path: str, *, in_blocks: bool) -> object:
                 judge.add(events[at])
             at += 1
     judge.finish()
-    return told, list(judge.features.offers.items())
 
 
 def _cluster(**of_topic: Any) -> dict[str, Any]:
@@ -760,6 +886,13 @@ def _assert_same_of_members(native: Any, tmp_path: Path, steps: list[Step], kept
 def test_requests_of_members_pass(native: Any, tmp_path: Path) -> None:
     path = write_pcap(tmp_path / "members.pcap", packets_of_steps(steady(ROUNDS)))
     assert _assert_same(native, path) >= 4 * (ROUNDS - 2)
+
+
+def test_refused_heartbeats_pass(native: Any, tmp_path: Path) -> None:
+    """Machines receive them as objects, and no rule is about their facts."""
+    told = [Step("told", 0, 0, 0)] * ROUNDS
+    path = write_pcap(tmp_path / "members.pcap", packets_of_steps([*steady(2), *told]))
+    assert _assert_same(native, path) >= ROUNDS
 
 
 def test_without_guards_every_exchange_is_added(native: Any) -> None:

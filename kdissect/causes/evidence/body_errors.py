@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 from kdissect.decoders.generated.values import Value, present, sent
-from kdissect.schema.types import Array, Field, Struct
+from kdissect.schema.types import Array, Field, Message, Struct
 from kdissect.stats.client import text_of
 
 MOST = 200  # different errors of one response
@@ -64,12 +64,33 @@ def _errors(value: Value, around: _Place) -> Iterator[BodyError]:
 @cache
 def _ways(of: Any) -> tuple[Field, ...]:
     """Return the fields of a struct that are error codes, or lead to some."""
-    return tuple(filter(_leads_to_errors, of.struct_fields))
+    return _ways_in(of.struct_fields)
+
+
+def _ways_in(fields: Iterable[Field]) -> tuple[Field, ...]:
+    return tuple(filter(_leads_to_errors, fields))
 
 
 def _leads_to_errors(field: Field) -> bool:
+    inner = _struct_of(field)
+    return field.is_error or (inner is not None and any(map(_leads_to_errors, inner.fields)))
+
+
+def _struct_of(field: Field) -> Struct | None:
     inner = field.type.element if isinstance(field.type, Array) else field.type
-    return field.is_error or (isinstance(inner, Struct) and any(map(_leads_to_errors, inner.fields)))
+    return inner if isinstance(inner, Struct) else None
+
+
+@cache
+def may_name_ids(message: Message) -> bool:
+    """Return whether errors of a response, in some version, may be about topics that it names by id."""
+    return _names_ids(message.root)
+
+
+def _names_ids(of: Struct) -> bool:
+    below = (_struct_of(field) for field in _ways_in(of.fields))
+    is_named = any(field.entity == "topicId" for field in of.fields)
+    return is_named or any(inner is not None and _names_ids(inner) for inner in below)
 
 
 def _place(value: Value, around: _Place) -> _Place:

@@ -8,15 +8,19 @@ Exchanges that no guard marks, and about which no machine has a fact, pass as ro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
+from kdissect.causes.evidence.body_errors import may_name_ids
 from kdissect.causes.evidence.broken_bytes import WIRE_RULES, BrokenBytes
 from kdissect.causes.evidence.exchange_log import OFTEN_DELIVERED
 from kdissect.causes.evidence.facts_read import FACTS, MACHINES
 from kdissect.causes.evidence.finalized_features import FinalizedFeatures
+from kdissect.history import api_keys as apis
 from kdissect.history.connections.connection_problems import ConnectionProblem
 from kdissect.history.connections.negotiated_versions import VersionFact
 from kdissect.history.fact import Fact
+from kdissect.rules.finding_evidence import Occurrence
 from kdissect.rules.guards import (
     Above,
     All,
@@ -35,12 +39,15 @@ from kdissect.rules.rule import REQUEST, RESPONSE, Rule, Violation
 from kdissect.rules.views.body_view import Body
 from kdissect.rules.views.connection_view import LATE_NS, ConnectionView
 from kdissect.schema.all_fields import all_fields
-from kdissect.schema.protocol_messages import all_apis
+from kdissect.schema.protocol_messages import all_apis, response_message
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
 from kdissect.stats.times.waited import WAITING
 
 FETCH_LATE_NS = LATE_NS
+_MARK = Violation()
+_BEGINNINGS = frozenset({apis.PRODUCE, apis.FETCH, apis.METADATA})
+"""With a marked one `Gathering` may begin to look at all exchanges."""
 
 
 def _error_fields() -> tuple[str, ...]:
@@ -49,16 +56,25 @@ def _error_fields() -> tuple[str, ...]:
     return tuple(dict.fromkeys(field.name for field in fields if field.is_error))
 
 
+@cache
+def _is_looked_at(api_key: int) -> bool:
+    """Return whether a marked exchange of an API is for who looks at all exchanges in their order: what comes
+    after it may concern the cause, too, or names of topics are learned from exchanges before it.
+    """
+    response = response_message(api_key)
+    return api_key in _BEGINNINGS or response is None or may_name_ids(response)
+
+
 class _Mark(BodyRule):
     """Marks bodies, without findings."""
 
     def check(self, body: Body) -> Iterable[Violation]:
-        """Nothing."""
-        return ()
+        """Yield a mark, which is no finding (`WatchingJudge`)."""
+        yield _MARK
 
     def needs_judge(self, body: Body) -> bool:
-        """Return True: a marked body is shown."""
-        return True
+        """Return whether a marked body is shown in its order."""
+        return _is_looked_at(body.exchange.api_key or 0)
 
 
 class _MarkError(_Mark):
@@ -125,9 +141,10 @@ class _MarkShutdown(_Mark):
     code, name = "WHY011", "shutdown"
     on = (("BrokerHeartbeat", REQUEST), ("ControlledShutdown", REQUEST))
 
-    def needs_judge(self, body: Body) -> bool:
-        """Return whether a broker shuts down."""
-        return bool(getattr(body.value, "want_shut_down", True))
+    def check(self, body: Body) -> Iterable[Violation]:
+        """Yield a mark if a broker shuts down."""
+        if getattr(body.value, "want_shut_down", True):
+            yield _MARK
 
 
 class _MarkRedelivery(_Mark):
@@ -152,6 +169,10 @@ class _MarkExchange(ExchangeRule):
     def finds(self, exchange: Exchange, view: ConnectionView) -> bool:
         """Return True: a marked exchange is shown."""
         return True
+
+    def only_marks(self, api_key: int) -> bool:
+        """Return whether a marked exchange may be shown before others learn from those before it."""
+        return not _is_looked_at(api_key)
 
 
 class _MarkUnanswered(_MarkExchange):
@@ -212,6 +233,20 @@ class WatchingJudge(Judge):
         super()._judged(exchange, view)
         if self._show(exchange):
             self._silent = None  # the next equal one counts, too
+
+    def _speak(self, rule: Rule, fault: Violation, view: ConnectionView, exchange: Exchange | None) -> None:
+        if not isinstance(rule, _Mark):
+            super()._speak(rule, fault, view, exchange)
+
+    def _repeats(
+        self, exchange: Exchange, view: ConnectionView, faults: Sequence[tuple[Rule, Violation]]
+    ) -> list[Occurrence] | None:
+        """Return no occurrences if a row has marks alone, which `_count` reports."""
+        return super()._repeats(exchange, view, [one for one in faults if not isinstance(one[0], _Mark)])
+
+    def _count(self, exchange: Exchange, occurrences: Iterable[Occurrence]) -> None:
+        super()._count(exchange, occurrences)
+        self._show(exchange)
 
     def _facts(self, facts: Sequence[Fact], event: Exchange | None) -> None:
         for fact in facts:

@@ -18,7 +18,7 @@ _CONNECTOR = -1  # the task that stands for the connector itself (ConnectProtoco
 Assigned = frozenset[tuple[str, int]]
 Read = TypeVar("Read")
 # Members send and get the same again and again, and several readers decode it.
-_KEPT, _BYTES_KEPT = 64, 1024
+_KEPT, _BYTES_KEPT = 256, 1024
 
 
 def _of_same(read: Callable[[bytes], Read]) -> Callable[[bytes], Read]:

@@ -4,6 +4,8 @@ Key: capture set, broker address, group, member. Order: that of a connection's r
 APIs' requests together (org.apache.kafka.common.requests.ShareRequestMetadata).
 """
 
+from __future__ import annotations
+
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -14,6 +16,8 @@ from kdissect.history.fact import Evidence, Fact, is_of_connection
 from kdissect.history.sessions.acknowledgements import RENEW, acknowledged
 from kdissect.history.sessions.acquired_records import AcquiredRecords
 from kdissect.history.state_table import Table
+from kdissect.model.native import native
+from kdissect.session.info import ConnectionInfo
 
 SESSIONS_KEPT = 20_000  # a broker holds 2,000 by default (group.share.max.share.sessions)
 INITIAL, FINAL = 0, -1  # ShareRequestMetadata: the epoch that opens a session, and the one that closes it
@@ -57,7 +61,8 @@ class ShareSessions:
 
     api_keys: ClassVar[frozenset[int] | None] = frozenset({apis.SHARE_FETCH, apis.SHARE_ACKNOWLEDGE})
 
-    def __init__(self) -> None:
+    def __init__(self, increments: bool = True) -> None:
+        self._tells_increments = increments
         self.sessions: Table[ShareKey, ShareSession] = Table(SESSIONS_KEPT)
         self._acquired: Table[tuple[str, str, str], AcquiredRecords] = Table(SESSIONS_KEPT)
         """By capture set, group and member: leaders change."""
@@ -92,7 +97,28 @@ class ShareSessions:
         session.acknowledges += view.key == apis.SHARE_ACKNOWLEDGE
         facts += _answered(key, view, session, epoch)
         session.last = view.evidence
+        if not self._tells_increments:
+            facts = [fact for fact in facts if fact.kind is not ShareFact.CONTINUED]
         return facts
+
+    def goes_on(
+        self, info: ConnectionInfo, group_id: str, member_id: str, epoch: int, row: native.EvidenceRow
+    ) -> bool:
+        """Take a ShareFetch without partitions, which was answered without partitions and without an error,
+        if it is the next one of its session. Return False without a change for another one.
+        """
+        session = self.sessions.get((info.capture_set, info.broker_address, group_id, member_id))
+        if self._tells_increments or session is None or epoch <= INITIAL or epoch != session.next_epoch:
+            return False
+        if self._acquired.get((info.capture_set, group_id, member_id)) is None:
+            return False
+        _, ordinal, version, request, response, sent_ns, answered_ns = row
+        session.fetches += 1
+        session.next_epoch = _after(epoch)
+        session.last = Evidence(
+            info.id, ordinal, apis.SHARE_FETCH, version, request, response, sent_ns, answered_ns
+        )
+        return True
 
     def _acknowledged(self, view: ExchangeView, key: ShareKey, is_opened: bool) -> list[Fact]:
         """Compare a request's acknowledgements with its member's records, then add the records of the
@@ -174,9 +200,13 @@ def _answered(key: ShareKey, view: ExchangeView, session: ShareSession, epoch: i
     if epoch == FINAL:
         session.is_open, session.next_epoch = False, None
         return [_fact(ShareFact.CLOSED, key, view, sure=True)]
-    session.next_epoch = 1 if epoch >= _MAX_EPOCH else epoch + 1
+    session.next_epoch = _after(epoch)
     kind = ShareFact.OPENED if epoch == INITIAL else ShareFact.CONTINUED
     return [_fact(kind, key, view, seen=epoch, sure=True)]
+
+
+def _after(epoch: int) -> int:
+    return 1 if epoch >= _MAX_EPOCH else epoch + 1
 
 
 def _acknowledges(request: Any) -> bool:

@@ -24,6 +24,8 @@ IDS_KEPT = 50_000  # ids of topics, with 300 bytes of state each
 NAMES_KEPT = 20_000  # names of topics on open connections, with 400 bytes of state each
 IDS_OF_NAME_KEPT = 8
 _DESCRIBING = frozenset({apis.METADATA, apis.DESCRIBE_TOPIC_PARTITIONS})
+_LISTING = _DESCRIBING | {apis.CREATE_TOPICS}
+"""APIs whose responses have topics in one list."""
 
 
 class TopicIdFact(StrEnum):
@@ -140,9 +142,10 @@ def _named(view: ExchangeView) -> Named:
     if answer is None or _only_validates(view):
         return []
     found = []
-    # Metadata of many partitions has one name for each topic: `structs` would yield all partitions.
-    described = ((f"topics[{at}].", topic) for at, topic in enumerate(getattr(answer, "topics", None) or ()))
-    for path, topic in described if view.key in _DESCRIBING else structs(answer):
+    # Metadata of many partitions has one name for each topic: `structs` would yield all partitions, and of
+    # CreateTopics all configs.
+    listed = ((f"topics[{at}].", topic) for at, topic in enumerate(getattr(answer, "topics", None) or ()))
+    for path, topic in listed if view.key in _LISTING else structs(answer):
         name = sent(topic, "topic_name") or sent(topic, "name")
         topic_id = sent(topic, "topic_id", NO_TOPIC_ID)
         if name and topic_id != NO_TOPIC_ID and not sent(topic, "error_code", 0):

@@ -6,12 +6,11 @@ from kdissect.model.finding import Claim, Level, Severity, Who
 from kdissect.rules.guards import ExchangeFact
 from kdissect.rules.kinds import ExchangeRule
 from kdissect.rules.rule import Once, Violation
-from kdissect.rules.views.connection_view import ConnectionView
+from kdissect.rules.views.connection_view import NUMBER_EARLY, ConnectionView
 from kdissect.session.exchange import Exchange, State
 
 # Java clients take ids from here on for SASL requests between others (SaslClientAuthenticator).
 _FIRST_RESERVED = 2147483640
-JAVA = "apache-kafka-java"  # as ApiVersions names it (KIP-511)
 
 
 class ReusedCorrelationId(ExchangeRule):
@@ -78,6 +77,6 @@ class CorrelationIdOrder(ExchangeRule):
         before = previous.correlation_id
         if before is None or previous.ordinal > exchange.ordinal:  # it waited for its answer in vain
             return
-        is_java = exchange.connection.software_name in (None, JAVA)  # earlier clients send no name
-        if before < _FIRST_RESERVED and (now == before or (now < before and not is_java)):
+        numbers_early = exchange.connection.software_name in NUMBER_EARLY
+        if before < _FIRST_RESERVED and (now == before or (now < before and not numbers_early)):
             yield Violation(f"more than {before}", str(now), start=4, end=8)

@@ -226,23 +226,21 @@ class BodyGuards:
             latency,
         )
 
-    def with_others(self, others: Iterable[Guard]) -> tuple[native.Guards, int]:
+    def with_others(self, others: Iterable[Guard]) -> tuple[native.Guards, list[int]]:
         """Return these guards with additional ones about the response, for bodies that are not decoded, and
-        the bits that the additional ones have.
+        the bit of each additional one.
 
         Compiled only.
         """
         return copy(self).adding(others)
 
-    def adding(self, others: Iterable[Guard]) -> tuple[native.Guards, int]:
+    def adding(self, others: Iterable[Guard]) -> tuple[native.Guards, list[int]]:
         """Return the guards of a copy, whose parts are its own from then on, and the bits of those added."""
         self.numbers, self.bits = self.numbers.copy(), self.bits.copy()
         self._conditions, self._slots = self._conditions.copy(), self._slots.copy()
         self._late, self._terms = self._late.copy(), self._terms.copy()
         self._sides = self._sides[0].copied(), self._sides[1].copied()
-        bits = 0
-        for guard in others:
-            bits |= self.add(guard, True)
+        bits = [self.add(guard, True) for guard in others]
         return self._native(), bits
 
     def _compile(self) -> Callable[..., int]:

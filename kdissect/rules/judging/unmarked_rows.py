@@ -8,7 +8,8 @@ are for `Judge.add`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Any
 
 from kdissect.decoders.body_schemas import known_body
@@ -21,6 +22,7 @@ from kdissect.history.groups.modern_groups import ModernGroups
 from kdissect.history.groups.repeated_heartbeats import RepeatedHeartbeats
 from kdissect.history.history import History
 from kdissect.history.lent_connections import LentConnections
+from kdissect.history.member_rows import MemberRows, member_rows
 from kdissect.history.producing.lent_sequences import LentSequences
 from kdissect.history.producing.stored_batches import StoredTable
 from kdissect.history.sessions.lent_sessions import LentSessions
@@ -67,6 +69,7 @@ _Asks = tuple[
     Callable[[ConnectionInfo, int, int], bool] | None,
     tuple["native.LentMembers", "native.Layout", list[str]] | None, "native.StoredBatches | None",
     list[Callable[[ConnectionInfo, str | bytes, int, int, int], bool]],
+    tuple[MemberRows, list[Callable[[ConnectionInfo, str, str, int, "native.EvidenceRow"], bool]]] | None,
 ]  # fmt: skip
 _Again = Callable[[ConnectionInfo, Kind, tuple[bytes, bytes], "native.EvidenceRow", str | None], bool]
 PlanRow = tuple[
@@ -111,7 +114,7 @@ class UnmarkedRows:
         offers: RepeatedOffers,
         passes: Callable[[list[Fact], Exchange], bool],
         repeats: Callable[[Exchange, ConnectionView, Sequence[BodyFault]], list[Occurrence] | None],
-        count: Callable[[Iterable[Occurrence]], None],
+        count: Callable[[Exchange, Iterable[Occurrence]], None],
         repeated: Callable[
             [ConnectionView, Iterable[BodyRule], tuple[int, int]], tuple[int, CountTimes] | None
         ],
@@ -245,30 +248,38 @@ class UnmarkedRows:
         members = None
         if asks.member_fields is not None:
             members = self._members.rows, native_layout(request, version)[0], list(asks.member_fields)
-        guards, others = shown.guards.with_others(map(_is_set, asks.zeros))
+        guards, bits = shown.guards.with_others(map(_is_set, (*asks.zeros, *asks.fed_unless_zero)))
+        added, fed = (reduce(or_, some, 0) for some in (bits[: len(asks.zeros)], bits[len(asks.zeros) :]))
+        of_machines = fed & ~(shown.guards.bits[True] | shown.guards.shared_bits)
         sequences = self._sequences.rows if asks.asks_sequences else None
         sessions = self._sessions.rows if asks.asks_sessions else None
         table = self._history.stored_batches.table if asks.asks_stored else None
         stored = None if isinstance(table, StoredTable) else table
-        leaders = list(asks.leaders)
-        stated = sequences, asks.is_transactional, sessions, asks.knows_epoch, members, stored, leaders
+        idle, requests = None, member_rows(api_key, version)
+        if asks.idle is not None and requests is not None and shown.is_guarded and not asks.is_fed:
+            idle = requests, list(asks.idle)
+        numbers = sequences, asks.is_transactional, sessions, asks.knows_epoch
+        stated = *numbers, members, stored, list(asks.leaders), idle
         has_open_batches = self._batches.has_rules and carriage is None and _has_batches(api_key)
         is_shown = asks.is_fed or not shown.is_guarded or has_open_batches
-        marks = shown.silent, shown.checkable & ~others, shown.exact & ~others
+        marks = shown.silent, (shown.checkable | of_machines) & ~added, shown.exact & ~(added | fed)
         return guards, carriage, rows, stated, None if asks.is_fed else again, *marks, is_shown
 
-    def _show(self, exchange: Exchange, marks: int, is_shown: bool, has_marked: bool) -> int | None:
+    def _show(
+        self, exchange: Exchange, marks: int, is_shown: bool, has_marked: bool, is_noted: bool
+    ) -> int | None:
         """Show a row to the rules whose guards it `marks`, to rules without a guard, if the plan `is_shown`,
         to the rules about batches, if it `has_marked` ones, and to the machines that watch its API.
 
-        Return the number of its batches, if its findings only increase counts, and it has no facts for rules;
-        None if it must be added.
+        `is_noted`: a rule about exchanges marks it. Return the number of its batches, if its findings only
+        increase counts, and it has no facts for rules; None if it must be added.
         """
         # Hot, once for each row that is not passed by its values alone.
         asked, answered = exchange.bodies()
         request, response, batches = exchange.request, exchange.response, 0
         if asked is None or request is None or (answered is None and response is not None):
             return None
+        faults: list[BodyFault] | None = []
         repeated: list[Occurrence] | None = []
         if marks or is_shown:
             api_key, version = exchange.api_key or 0, asked.version
@@ -284,8 +295,8 @@ class UnmarkedRows:
             return None
         if not self._history.take_row(exchange, self._passes):
             return None
-        if repeated:
-            self._count(repeated)
+        if faults or is_noted:
+            self._count(exchange, repeated or ())
         elif exchange.api_key in _HEARTBEATS:
             self._heartbeats.note(exchange)
         elif response is not None:
@@ -313,9 +324,11 @@ class UnmarkedRows:
             0 if api_key in _TRANSFERS or not _has_batches(api_key) else self._batches.passes(exchange, asked)
         )
 
-    def _codes_of(self, api_key: int, version: int, facts: int) -> list[str]:
-        """Return the rules about exchanges that receive one with these facts."""
-        return [rule.code for rule in self._subjects.exchange_rules_for(api_key, version, facts)]
+    def _codes_of(self, api_key: int, version: int, facts: int) -> tuple[list[str], bool]:
+        """Return the rules about exchanges that receive one with these facts, and whether others mark it."""
+        rules = self._subjects.exchange_rules_for(api_key, version, facts)
+        codes = [rule.code for rule in rules if not rule.only_marks(api_key)]
+        return codes, len(codes) < len(rules)
 
     def _pair_of(
         self, exercise: Exercise, api_key: int, version: int, is_answered: bool, marks: int

@@ -62,6 +62,10 @@ NO_RESPONSE_EXPECTED = State.NO_RESPONSE_EXPECTED
 COMPLETE = State.COMPLETE
 
 
+NUMBER_EARLY = (None, "apache-kafka-java")
+"""Software of clients that may number a request before they send others, as ApiVersions names it (KIP-511).
+Earlier clients send no name.
+"""
 _NOTHING_SPOKEN: frozenset[str] = frozenset()  # Python makes a new one of 216 bytes with each call
 # As numbers: each look at a member of the enumeration, and each `|` of two, takes as long as a test.
 ANOMALY, NOT_ANSWERED, FIRST, NO_CLIENT_ID, OTHER_CLIENT_ID, ESCAPED_CLIENT_ID, ID_NOT_HIGHEST = map(
@@ -194,11 +198,21 @@ class ConnectionView:
         elif "\\x" in client_id:
             facts |= ESCAPED_CLIENT_ID
         number = exchange.correlation_id
-        if number is None or number <= self.highest_id:
+        if number is None or (number <= self.highest_id and not self._is_early(exchange, number)):
             facts |= ID_NOT_HIGHEST
         if len(self.in_flight) >= _MANY_IN_FLIGHT:
             facts |= MANY_IN_FLIGHT
         return facts
+
+    def _is_early(self, exchange: Exchange, number: int) -> bool:
+        """Return whether the client may have numbered a request before it sent the one before."""
+        previous = self.previous
+        return (
+            exchange.connection.software_name in NUMBER_EARLY
+            and previous is not None
+            and previous.correlation_id != number
+            and all(earlier.correlation_id != number for earlier in self.in_flight)
+        )
 
     def _facts_of_versions(self, exchange: Exchange) -> int:
         facts = 0
@@ -366,7 +380,7 @@ class ConnectionView:
         """
         size = request.size if response is None else request.size + response.size
         self.previous = exchange = self._keep(exchange, size)
-        self.highest_id = exchange.correlation_id or 0  # higher than all before, or HDR008 received it
+        self.highest_id = max(self.highest_id, exchange.correlation_id or 0)
         if response is not None:
             if response.time_ns > self._answered_ns:
                 self._answered_ns = response.time_ns

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyFrozenSet, PyString};
 
 use super::counted::Repeated;
@@ -37,6 +38,9 @@ const RESPONSE_BODY_AT: usize = 5;
 const REQUEST_BODY_AT: usize = 11;
 /// The size of a request's client id, in its header.
 const CLIENT_ID_AT: usize = 8;
+/// Software that numbers a request before it sends others, as software without a name may
+/// (`rules.views.connection_view.NUMBER_EARLY`).
+const JAVA: &str = "apache-kafka-java";
 /// Stored exchanges: requests in flight, the last exchanges, and exchanges of this size separately
 /// (`rules.views.kept_exchanges`).
 const WAITING_KEPT: usize = 100;
@@ -248,14 +252,15 @@ impl Connection {
         Ok(found)
     }
 
-    /// `ConnectionView.facts` of the next exchange.
-    pub fn facts(&self, py: Python<'_>, row: &Row, latency: i64) -> PyResult<u32> {
+    /// `ConnectionView.facts` of the next exchange, a row of these. ID_NOT_HIGHEST is also set for an exchange that
+    /// Python has to compare with requests in flight.
+    pub fn facts(&self, py: Python<'_>, rows: &[BlockRow], row: &Row, latency: i64) -> PyResult<u32> {
         let mut facts = facts_of_frames(py, row, latency) | facts_of_client_id(py, row)?;
         let client_id = row.request.client_id.bind(py);
         if !client_id.is(&self.client_id) && !client_id.eq(&self.client_id)? {
             facts |= OTHER_CLIENT_ID;
         }
-        if i64::from(row.request.id) <= self.highest_id {
+        if i64::from(row.request.id) <= self.highest_id && !self.is_early(py, rows, &row.request)? {
             facts |= ID_NOT_HIGHEST;
         }
         let sent = row.request.content.span.first_time;
@@ -271,6 +276,22 @@ impl Connection {
         Ok(facts)
     }
 
+    /// `ConnectionView._is_early`, if no request is in flight.
+    fn is_early(&self, py: Python<'_>, rows: &[BlockRow], request: &Request) -> PyResult<bool> {
+        let before = match &self.last {
+            Some(Earlier::Row(at)) => rows.get(*at).map(|before| before.row.request.id),
+            Some(Earlier::Kept(before)) => Some(before.request.id),
+            Some(Earlier::AtRest(before)) => Some(before.id),
+            Some(Earlier::Given(_)) | None => None,
+        };
+        let is_in_flight = self.answered_ns > request.content.span.first_time;
+        if is_in_flight || before.is_none_or(|id| id == request.id) {
+            return Ok(false);
+        }
+        let software = self.info.bind(py).getattr("software_name")?.extract::<Option<PyBackedStr>>();
+        Ok(software.is_ok_and(|name| name.is_none_or(|name| &*name == JAVA)))
+    }
+
     /// `ConnectionView.begin` and `pass_by` of the next exchange.
     pub fn pass(&mut self, py: Python<'_>, at: usize, row: &Row, touched: u64, turns: &mut Turns) {
         let sent = row.request.content.span.first_time;
@@ -280,7 +301,7 @@ impl Connection {
             self.waiting.retain(|(_, answered)| *answered > sent);
             self.looked_ns = Some(sent);
         }
-        self.highest_id = i64::from(row.request.id);
+        self.highest_id = self.highest_id.max(i64::from(row.request.id));
         if let Some(response) = &row.response {
             let answered = response.span.first_time;
             self.answered_ns = self.answered_ns.max(answered);

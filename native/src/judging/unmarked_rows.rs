@@ -18,8 +18,9 @@ use crate::places::FILE_SHIFT;
 use crate::records::batch::{Batch, Found, NONE};
 use crate::records::content::Contents;
 use crate::records::quick::QuickMap;
-use crate::transfers::connections::{given_to, values_of};
+use crate::transfers::connections::{evidence, given_to, values_of};
 use crate::transfers::lent_members::LentMembers;
+use crate::transfers::members::{MemberRequests, MemberRow};
 use crate::transfers::sequences::{Placed, Sequences};
 use crate::transfers::sessions::{Passing, Sessions};
 use crate::transfers::stored_batches::StoredBatches;
@@ -59,11 +60,14 @@ type Doors = (
     Py<PyAny>,
     Py<PyAny>,
 );
+/// Codes of rules about exchanges that judge one, and whether other rules mark it.
+type Receivers = (Vec<Py<PyAny>>, bool);
 /// How both bodies are read as rows by partition.
 type RowsOf = (Py<PartitionRows>, Py<PartitionRows>);
 /// Needs of the histories' machines about a kind: producers, transactions, fetch sessions, whether
 /// an epoch of the metadata log is unchanged, for members of groups the fields that name them,
-/// produced batches, and what knows the leaders of partitions.
+/// produced batches, what knows the leaders of partitions, and how requests of share groups are read, with what goes on
+/// with sessions.
 type AsksRow = (
     Option<Py<Sequences>>,
     bool,
@@ -72,6 +76,7 @@ type AsksRow = (
     Option<(Py<LentMembers>, Py<Layout>, [String; 3])>,
     Option<Py<StoredBatches>>,
     Vec<Py<PyAny>>,
+    Option<(MemberRow, Vec<Py<PyAny>>)>,
 );
 /// The guards of bodies, carriage of batches, rows of bodies, what machines ask, what takes exchanges that come again,
 /// marks of rules that never speak of such bodies, marks that `show` follows, marks that each stand for one fault, and
@@ -91,6 +96,7 @@ struct Plan {
     members: Option<(Py<LentMembers>, Members)>,
     stored: Option<Py<StoredBatches>>,
     leaders: Vec<Py<PyAny>>,
+    idle: Option<(MemberRequests, Vec<Py<PyAny>>)>,
     again: Option<Py<PyAny>>,
     silent: u64,
     checkable: u64,
@@ -108,7 +114,8 @@ struct InVain {
 
 impl From<PlanRow> for Plan {
     fn from((guards, carriage, rows, asks, again, silent, checkable, exact, is_shown): PlanRow) -> Self {
-        let (produces, is_transactional, fetches, quorum, members, stored, leaders) = asks;
+        let (produces, is_transactional, fetches, quorum, members, stored, leaders, idle) = asks;
+        let idle = idle.map(|(row, receivers)| (MemberRequests::from(row), receivers));
         let members = members.map(|(lent, layout, names)| (lent, Members::of(layout.get(), &names)));
         Plan {
             guards,
@@ -121,6 +128,7 @@ impl From<PlanRow> for Plan {
             members,
             stored,
             leaders,
+            idle,
             again,
             silent,
             checkable,
@@ -196,7 +204,7 @@ pub struct UnmarkedRows {
     marks: Marks,
     batches: Batches,
     plans: QuickMap<u32, Option<Arc<Plan>>>,
-    codes: QuickMap<(u32, u32), Vec<Py<PyAny>>>,
+    codes: QuickMap<(u32, u32), Receivers>,
     /// Connections that stay native-owned after a block, by the addresses of their infos.
     lent: QuickMap<usize, Box<Connection>>,
     counted: Counted,
@@ -381,10 +389,11 @@ impl UnmarkedRows {
         if row.request.ordinal != connection.next || !connection.is_settled(py, row)? {
             return Ok(false);
         }
-        let facts = connection.facts(py, row, latency)?;
-        if facts & ID_NOT_HIGHEST != 0 || !self.is_silent(py, connection, row, facts)? {
-            return Ok(false);
-        }
+        let facts = connection.facts(py, rows.rows(), row, latency)?;
+        let is_noted = match self.noted(py, connection, row, facts)? {
+            Some(is_noted) if facts & ID_NOT_HIGHEST == 0 => is_noted,
+            _ => return Ok(false),
+        };
         if marked.is_none() {
             marked = self.unspoken(py, row)?;
         }
@@ -415,7 +424,8 @@ impl UnmarkedRows {
             _ => None,
         };
         let is_silent = spoken == 0 || repeated.is_some();
-        let is_asked = is_silent && !has_needed && (plan.again.is_some() || !plan.is_shown);
+        let knows_some = plan.again.is_some() || plan.idle.is_some();
+        let is_asked = is_silent && !is_noted && !has_needed && (knows_some || !plan.is_shown);
         if is_asked && self.is_history(py, &plan, info, row, read.as_ref())? {
             if let (Some(repeated), Some(response)) = (repeated, &row.response) {
                 self.counted.repeat(repeated, response);
@@ -425,7 +435,8 @@ impl UnmarkedRows {
             if self.in_vain.get_mut(&key).is_some_and(InVain::skips) {
                 return Ok(false);
             }
-            let shown = (row.exchange(py, rows.engine.get(), info)?, spoken, plan.is_shown, has_needed);
+            let exchange = row.exchange(py, rows.engine.get(), info)?;
+            let shown = (exchange, spoken, plan.is_shown, has_needed, is_noted);
             match self.asked.show.bind(py).call1(shown)?.extract()? {
                 Some(found) if plan.carriage.is_none() => batches = found,
                 Some(_) => {}
@@ -548,18 +559,19 @@ impl UnmarkedRows {
         Ok(plan)
     }
 
-    /// Whether no rule about exchanges looks at one with these facts, that has not spoken of its connection.
-    fn is_silent(
+    /// Whether a rule about exchanges marks one with these facts; None if a rule judges it that has not spoken of its
+    /// connection.
+    fn noted(
         &mut self,
         py: Python<'_>,
         connection: &Connection,
         row: &Row,
         facts: u32,
-    ) -> PyResult<bool> {
+    ) -> PyResult<Option<bool>> {
         let kind = &row.request.kind;
         let key = (kind.number(), facts);
-        let codes = match self.codes.get(&key) {
-            Some(codes) => codes,
+        let (codes, is_noted) = match self.codes.get(&key) {
+            Some(found) => found,
             None => {
                 if self.codes.len() >= MOST {
                     self.codes.clear();
@@ -570,10 +582,10 @@ impl UnmarkedRows {
         };
         for code in codes {
             if !connection.spoken.bind(py).contains(code)? {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(true)
+        Ok(Some(*is_noted))
     }
 
     /// Whether the histories' machines have no facts about it. They learn from it then.
@@ -591,6 +603,9 @@ impl UnmarkedRows {
             return Ok(
                 row.response.is_some() && lent.bind(py).borrow_mut().take_next(info.bind(py), row, &who)?
             );
+        }
+        if let Some((requests, receivers)) = &plan.idle {
+            return goes_on(py, requests, receivers, info, row);
         }
         if let Some(door) = &plan.again {
             return given_to(door.bind(py), info.bind(py), row);
@@ -694,6 +709,27 @@ impl UnmarkedRows {
 fn is_fed(plan: &Plan, read: &Reading<'_>) -> bool {
     plan.is_transactional && read.asked.facts[1].is_some()
         || plan.produces.is_some() && produced(read).is_none()
+}
+
+/// Whether a session goes on with a ShareFetch without partitions, as those say who receive it.
+fn goes_on(
+    py: Python<'_>,
+    requests: &MemberRequests,
+    receivers: &[Py<PyAny>],
+    info: &Py<PyAny>,
+    row: &Row,
+) -> PyResult<bool> {
+    let (Some(who), Some(epoch)) = (requests.sender(py, row), requests.idle_epoch(py, row)) else {
+        return Ok(false);
+    };
+    let (Some(group), Some(member)) = (who.group, who.member) else { return Ok(false) };
+    for receiver in receivers {
+        let of = (info, group, member, epoch, evidence(0, row));
+        if !receiver.bind(py).call1(of)?.extract::<bool>()? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the leaders that the answer names, and their epochs, are known.

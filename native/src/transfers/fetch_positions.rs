@@ -203,7 +203,7 @@ impl Counts for Learning<'_, '_> {
                 }
             }
         }
-        let is_idle = requests.is_idle(py, row);
+        let is_idle = requests.idle_epoch(py, row).is_some();
         if !self.logs.borrow_mut().take_next(info, loan, row, (&who, is_idle))? {
             return Ok(LEFT);
         }

@@ -49,16 +49,15 @@ impl MemberRequests {
         self.who.read(data.as_bytes(py), *body)
     }
 
-    /// Whether neither body of a ShareFetch lists a partition, and the session goes on. False for other APIs.
-    pub fn is_idle(&self, py: Python<'_>, row: &Row) -> bool {
-        let Some(((asked, answered), answer)) = self.fetched.as_ref().zip(row.response.as_ref()) else {
-            return false;
+    /// The epoch of a ShareFetch if neither body lists a partition, and the session goes on. None for other APIs.
+    pub fn idle_epoch(&self, py: Python<'_>, row: &Row) -> Option<i64> {
+        let ((asked, answered), answer) = self.fetched.as_ref().zip(row.response.as_ref())?;
+        let empty = |rows: &Py<PartitionRows>, content: &Content| {
+            let body = rows.get().read(content.data.as_bytes(py), content.body)?;
+            body.rows.is_empty().then_some(body.facts[0])
         };
-        let lists_none = |rows: &Py<PartitionRows>, content: &Content| {
-            let body = rows.get().read(content.data.as_bytes(py), content.body);
-            body.is_some_and(|body| body.rows.is_empty() && body.facts[0] != Some(FINAL_EPOCH))
-        };
-        lists_none(asked, &row.request.content) && lists_none(answered, answer)
+        let epoch = empty(asked, &row.request.content)?.filter(|epoch| *epoch != FINAL_EPOCH)?;
+        empty(answered, answer).map(|_| epoch)
     }
 
     /// The offsets that a request commits: Some(None) of one that commits none, None where Python has to read them.

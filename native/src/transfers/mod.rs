@@ -7,7 +7,7 @@ pub mod fetch_polls;
 pub mod fetch_positions;
 pub mod group_logs;
 pub mod lent_members;
-mod members;
+pub mod members;
 pub mod position_table;
 pub mod produced_batches;
 pub mod refetches;
