@@ -108,7 +108,8 @@ class ScriptedCluster:
         self._script = script
         self._capture = capture
         self._bytes = 0
-        self._wires: set[socket.socket] = set()
+        self._wires: dict[socket.socket, int] = {}
+        """Open connections, with their nodes."""
         self._threads: list[threading.Thread] = []
         self._listeners = {node: socket.create_server((HOST, 0)) for node in NODES}
         self.addresses = {node: Endpoint(HOST, one.getsockname()[1]) for node, one in self._listeners.items()}
@@ -158,10 +159,10 @@ class ScriptedCluster:
                 self.connections += 1
                 if self.connections > MAX_CONNECTIONS:
                     self._end(f"the client made more than {MAX_CONNECTIONS} connections")
-                if self.is_over or self.problem:
+                if self.is_over or self.problem or node in self.state.lost:
                     wire.close()
                     continue
-                self._wires.add(wire)
+                self._wires[wire] = node
                 _Served(self, node, wire, Endpoint(*peer), self._capture).begin(self._start)
 
     def _end(self, problem: str) -> None:
@@ -173,7 +174,13 @@ class ScriptedCluster:
     def forget(self, wire: socket.socket) -> None:
         """Note the end of a connection."""
         with self.changed:
-            self._wires.discard(wire)
+            self._wires.pop(wire, None)
+
+    def close_lost(self) -> None:
+        """Close the connections of nodes that do not speak any more."""
+        with self.changed:
+            for wire in [wire for wire, node in self._wires.items() if node in self.state.lost]:
+                _shut(wire)
 
     def admits(self, size: int) -> bool:
         """Count bytes of a client. Returns whether more may come."""
@@ -320,6 +327,7 @@ class _Served:
         self._pause(reply.delay_s)
         if reply.closes:
             self._cluster.sent(asked)
+            self._cluster.close_lost()
             return False
         if reply.body is None:
             return True
