@@ -159,7 +159,7 @@ class ScriptedCluster:
                 self.connections += 1
                 if self.connections > MAX_CONNECTIONS:
                     self._end(f"the client made more than {MAX_CONNECTIONS} connections")
-                if self.is_over or self.problem or node in self.state.lost:
+                if self.is_over or self.problem:
                     wire.close()
                     continue
                 self._wires[wire] = node
@@ -177,8 +177,10 @@ class ScriptedCluster:
             self._wires.pop(wire, None)
 
     def close_lost(self) -> None:
-        """Close the connections of nodes that do not speak any more."""
+        """Close the connections of nodes that do not speak any more, and accept no others."""
         with self.changed:
+            for node in self.state.lost:
+                _shut(self._listeners[node])
             for wire in [wire for wire, node in self._wires.items() if node in self.state.lost]:
                 _shut(wire)
 

@@ -287,6 +287,7 @@ _RESET = Expectation(
 )
 _OFFSET = Expectation("CNF131", "a Fetch from the same offset", expects.fetches_same_offset)
 _ORDER = "the sequence after that of the batch before"
+_NUMBERS = Expectation("CNF125", _ORDER, expects.numbers_in_order, Absent.SAYS_NOTHING)
 _COORDINATOR = Expectation("CNF140", "FindCoordinator", expects.sends("FindCoordinator"))
 _AT_COORDINATOR = Expectation(
     "CNF141", "a request of the group at its new coordinator", expects.follows_coordinator
@@ -360,11 +361,7 @@ SITUATIONS: tuple[Situation, ...] = (
     ),
     Situation(
         "retriable error at Produce", "Produce has NOT_ENOUGH_REPLICAS", ("Produce",),
-        (
-            _BATCH, _SEQUENCE,
-            Expectation("CNF125", _ORDER, expects.numbers_in_order, Absent.SAYS_NOTHING),
-        ),
-        act=_produce_error(_NOT_ENOUGH_REPLICAS), applies=_is_led,
+        (_BATCH, _SEQUENCE, _NUMBERS), act=_produce_error(_NOT_ENOUGH_REPLICAS), applies=_is_led,
     ),
     Situation(
         "batches in order", "the cluster stores batches of an idempotent producer", ("Produce",),
@@ -373,7 +370,8 @@ SITUATIONS: tuple[Situation, ...] = (
     ),
     Situation(
         "connection lost at Produce", "a batch is stored, and the connection closed before the response",
-        ("Produce",), (_BATCH, _SEQUENCE), deliver=lambda reply: reply._replace(closes=True), applies=_is_led,
+        ("Produce",), (_BATCH, _SEQUENCE, _NUMBERS), deliver=lambda reply: reply._replace(closes=True),
+        applies=_is_led,
     ),
     Situation(
         "fatal error at Produce", "Produce has TOPIC_AUTHORIZATION_FAILED", ("Produce",),

@@ -3,7 +3,7 @@ import { Consumer, Producer } from "@platformatic/kafka";
 import { emit, main } from "./driving.js";
 
 function settings(bootstrap, options) {
-  return { clientId: options["client-id"], bootstrapBrokers: bootstrap.split(","), retries: 20, retryDelay: 250 };
+  return { clientId: options["client-id"], bootstrapBrokers: bootstrap.split(","), retries: 400, retryDelay: 250 };
 }
 
 /** Write --count bursts of --burst calls, one record each, to partition 0 of --topic. A burst waits for the one before. */
