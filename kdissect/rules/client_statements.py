@@ -48,15 +48,17 @@ class WorksWithOlderVersions(ClientStatement):
 
 
 class RefreshesMetadata(ClientStatement):
-    """After NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_ID, or if it lost the leader, a client asks for Metadata."""
+    """After NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_ID, or if the leader does not respond any more, a client
+    asks for Metadata.
+    """
 
     code, name = "CNF110", "refreshes-metadata"
     cites = ("spec/000 Partitioning and bootstrapping", "KIP-516 Proposed Changes")
 
 
 class FollowsLeader(ClientStatement):
-    """After NOT_LEADER_OR_FOLLOWER, or if it lost the leader, a client sends requests for the partition to
-    the leader that Metadata names.
+    """After NOT_LEADER_OR_FOLLOWER, or if the leader does not respond any more, a client sends requests for
+    the partition to the leader that Metadata names.
     """
 
     code, name = "CNF111", "follows-leader"
