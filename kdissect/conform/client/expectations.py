@@ -389,8 +389,8 @@ def _after_throttle(scene: Scene, trigger: Asked, start: float) -> Seen | None:
     wait = (trigger.reply or {})["throttle_time_ms"] / 1000
     for one in same:
         after = one.at - start
-        # A client that sends Fetch requests one by one has none on the way, whatever else it pipelines.
-        may_be_on_the_way = one.key in pipelined if one.key == trigger.key else bool(pipelined)
+        # A client that sends Fetch requests one by one has none on the way, whatever else it sends.
+        may_be_on_the_way = one.key != trigger.key or one.key in pipelined
         if after > (_ON_THE_WAY_S if may_be_on_the_way else 0):
             passed = after >= wait - _EARLY_S
             return Seen(one, passed, f"{label(one)} after {after:.1f} s")

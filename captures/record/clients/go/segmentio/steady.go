@@ -38,7 +38,7 @@ func writes(ctx context.Context, args *driver.Args) error {
 func reads(ctx context.Context, args *driver.Args) error {
 	config := kafka.ReaderConfig{
 		Brokers: strings.Split(args.Bootstrap, ","), Topic: args.Text("topic", "story"), GroupID: args.Text("group", ""),
-		MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 300 * time.Millisecond,
+		MinBytes: 1, MaxBytes: 1 << 20,
 	}
 	reader := kafka.NewReader(config)
 	defer reader.Close()

@@ -8,13 +8,13 @@ function connect(bootstrap, options) {
   return new Kafka({ clientId: options["client-id"], brokers: bootstrap.split(","), logLevel: logLevel.NOTHING });
 }
 
-/** Write --count records to partition 0 of --topic, each after the response to the one before. */
+/** Write --count records to --topic, each after the response to the one before. */
 async function writes(bootstrap, options) {
-  const settings = { idempotent: options.idempotent === "yes", createPartitioner: () => () => 0 };
+  const settings = { idempotent: options.idempotent === "yes", createPartitioner: kafkajs.Partitioners.DefaultPartitioner };
   const producer = connect(bootstrap, options).producer(settings);
   await producer.connect();
   for (let number = 0; number < Number(options.count ?? Infinity); number += 1) {
-    await producer.send({ topic: options.topic, messages: [{ value: `{"order": ${number}}` }] });
+    await producer.send({ topic: options.topic, messages: [{ key: `customer-${number}`, value: `{"order": ${number}}` }] });
     emit("wrote", { number });
     await new Promise((resolve) => setTimeout(resolve, Number(options.pace ?? 500)));
   }
