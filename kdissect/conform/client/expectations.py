@@ -283,7 +283,7 @@ def fetches_fully(scene: Scene) -> Seen | None:
 
 
 def _opens_session(asked: Asked) -> bool:
-    return asked.body.session_id == 0 and asked.body.session_epoch == 0
+    return bool(asked.body.session_id == 0 and asked.body.session_epoch == 0)
 
 
 def keeps_session(scene: Scene) -> Seen | None:

@@ -56,7 +56,9 @@ def _life_of_acl(run: BrokerRun, create: int, delete: int) -> None:
 
 
 def _body(name: str, subject: Subject) -> Fields:
-    return REQUESTS[name].body(subject, 0)
+    made = REQUESTS[name].body
+    assert made is not None
+    return made(subject, 0)
 
 
 def _described(run: BrokerRun) -> Response:

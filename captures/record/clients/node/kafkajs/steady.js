@@ -14,7 +14,7 @@ async function writes(bootstrap, options) {
   const producer = connect(bootstrap, options).producer(settings);
   await producer.connect();
   for (let number = 0; number < Number(options.count ?? Infinity); number += 1) {
-    await producer.send({ topic: options.topic, messages: [{ key: `customer-${number}`, value: `{"order": ${number}}` }] });
+    await producer.send({ topic: options.topic, messages: [{ value: `{"order": ${number}}` }] });
     emit("wrote", { number });
     await new Promise((resolve) => setTimeout(resolve, Number(options.pace ?? 500)));
   }
