@@ -10,9 +10,7 @@ each stays as it is.
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from argparse import ArgumentParser
 from collections import Counter
 from contextlib import ExitStack
@@ -24,6 +22,7 @@ from captures.conform.client_tables import client_part
 from captures.conform.clients import PROGRAMS, tested_program
 from captures.conform.known_bugs import BUGS, played_bug
 from captures.conform.matrix import FAULTS, PAGE, broker_part, fault_part, parts_of
+from captures.conform.measured import measured_report
 from captures.conform.played_faults import play_all
 from captures.record import workshop
 from captures.record.command import record_each
@@ -81,16 +80,10 @@ def _tested(name: str, base: int) -> str:
     with ExitStack() as held:
         address = held.enter_context(BROKERS[name].run(base))
         capture = target.with_suffix(".pcapng")
-        begin = time.monotonic()
-        command = ["conform", "broker", address, "--destructive", "--format", "json", "-o", str(target),
-                   "--capture", str(capture)]  # fmt: skip
-        process = subprocess.Popen([sys.executable, "-m", "kdissect", *command])
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - begin
-    report = json.loads(target.read_text())
-    report["run"] = {"seconds": round(seconds), "mebibytes": round(usage.ru_maxrss / 1024)}
+        report = measured_report(["broker", address, "--destructive", "--capture", str(capture)], target)
     target.write_text(json.dumps(report) + "\n")
-    return f"exit code {os.waitstatus_to_exitcode(status)}, {seconds:.0f} s, {usage.ru_maxrss >> 10} MiB"
+    run = report["run"]
+    return f"exit code {run['code']}, {run['seconds']} s, {run['mebibytes']} MiB"
 
 
 def _client(name: str) -> str:

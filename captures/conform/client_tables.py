@@ -15,6 +15,7 @@ _HEAD = f"""\
 Each program writes without end, or reads a topic as a member of a group. A situation counts as played if the
 client sent its request.
 """
+_PLAYED = ("passed", "failed", "not concluded")
 _BUGS_HEAD = """\
 ### Known bugs
 
@@ -39,20 +40,9 @@ def _programs(reports: Mapping[str, Report]) -> Iterator[str]:
             _codes(report, "must"), _codes(report, "should"), run,
         ])  # fmt: skip
     yield from table(
-        [
-            "client",
-            "program",
-            "NAME",
-            "situations played",
-            "a must fails",
-            "a should fails",
-            "time, peak memory",
-        ],
-        rows,
-    )
-
-
-_PLAYED = ("passed", "failed", "not concluded")
+        ["client", "program", "NAME", "situations played", "a must fails", "a should fails",
+         "time, peak memory"], rows,
+    )  # fmt: skip
 
 
 def _failed(report: Report) -> list[dict[str, Any]]:

@@ -1,15 +1,11 @@
 """The client programs that are tested: each writes, or reads as a member of a group, until it is ended."""
 
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from captures.conform.measured import measured_report
 from captures.record import golang, java, nodejs, pythons
 from captures.record.drivers import Driver
 
@@ -98,13 +94,7 @@ def report_on_client(words: Sequence[str], options: Sequence[str]) -> Row:
     """Run `kdissect conform client` with a command. Returns the JSON report, with its time and memory."""
     with TemporaryDirectory() as folder:
         target = Path(folder) / "report.json"
-        command = ["conform", "client", "--timeout", _TIMEOUT, "--format", "json", "-o", str(target)]
-        begin = time.monotonic()
-        process = subprocess.Popen([sys.executable, "-m", "kdissect", *command, *options, "--", *words])
-        _, _, usage = os.wait4(process.pid, 0)
-        report: Row = json.loads(target.read_text())
-    seconds = round(time.monotonic() - begin)
-    return report | {"run": {"seconds": seconds, "mebibytes": round(usage.ru_maxrss / 1024)}}
+        return measured_report(["client", "--timeout", _TIMEOUT, *options, "--", *words], target)
 
 
 def tested_program(name: str) -> Row:
