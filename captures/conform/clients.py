@@ -94,7 +94,7 @@ def report_on_client(words: Sequence[str], options: Sequence[str]) -> Row:
     """Run `kdissect conform client` with a command. Returns the JSON report, with its time and memory."""
     with TemporaryDirectory() as folder:
         target = Path(folder) / "report.json"
-        return measured_report(["client", "--timeout", _TIMEOUT, *options, "--", *words], target)
+        return measured_report(["client", "--timeout", _TIMEOUT, *options], target, words)
 
 
 def tested_program(name: str) -> Row:
