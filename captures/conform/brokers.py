@@ -9,7 +9,7 @@ from captures.pairs.pairs import RDKAFKA
 from captures.record.broker import Cluster
 from captures.record.java import extensions
 from captures.record.other_brokers import kfake_cluster, librdkafka_mock
-from captures.record.spec import Spec
+from captures.record.spec import CONTROLLER, HOST, PLAIN, Spec
 
 
 class Tested(NamedTuple):
@@ -21,11 +21,11 @@ class Tested(NamedTuple):
 
 
 @contextmanager
-def _kafka(spec: Spec, base: int) -> Iterator[str]:
+def _kafka(spec: Spec, base: int, role: int = PLAIN) -> Iterator[str]:
     cluster = Cluster(spec, base, extensions() if spec.modern else None)
     try:
         cluster.start()
-        yield cluster.bootstrap
+        yield f"{HOST}:{cluster.nodes[0].port(role)}"
     finally:
         cluster.close()
 
@@ -57,6 +57,10 @@ BROKERS = {
     ),
     "kafka-4.2.1": Tested("Apache Kafka 4.2.1", "KRaft", partial(_kafka, Spec("4.2.1"))),
     "kafka-4.4.0": Tested("Apache Kafka 4.4.0", "KRaft", partial(_kafka, Spec("4.4.0"))),
+    "controller-4.4.0": Tested(
+        "controller of Kafka 4.4.0", "KRaft, the listener of the controller",
+        partial(_kafka, Spec("4.4.0"), role=CONTROLLER),
+    ),
     "kfake": Tested("kfake", "franz-go, one broker", _kfake),
     "librdkafka-mock": Tested(
         "librdkafka mock", f"confluent-kafka {RDKAFKA}, `test.mock.num.brokers=1`", _librdkafka

@@ -1,7 +1,8 @@
-"""The page of brokers and statements, from the JSON reports of `kdissect conform broker`."""
+"""The page of brokers, faults and clients, and its parts about `kdissect conform broker`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from captures.conform.brokers import BROKERS
@@ -13,13 +14,16 @@ from kdissect.schema.protocol_messages import api_keys, api_name
 PAGE = workshop.REPOSITORY / "docs" / "matrix.md"
 FAULTS = "faults"
 """The name of the report about played faults."""
+CLIENTS_HEAD = "## Clients"
+_FAULTS_HEAD = "## Faults of replays"
 _BYTES = 16
 _MARKS = {"passed": "+", "failed": "fails", "not tested": ""}
 _OF_A_RUN = re.compile(r"kdissect-conform-[0-9a-f]{8}")
 _HEAD = """\
-# Brokers and statements
+# Brokers, clients and statements
 
-This page has results of `kdissect conform broker` ([conform](conform.md)) with real brokers.
+This page has results of `kdissect conform broker` ([conform](conform.md)) with real brokers, and of
+`kdissect conform client` with real [clients](#clients).
 `python -m captures.conform` starts each broker on loopback, and writes the page.
 `python -m captures.conform NAME` reproduces the results of one broker.
 For a broker that runs already, the command is `kdissect conform broker HOST:PORT --destructive`.
@@ -27,21 +31,31 @@ For a broker that runs already, the command is `kdissect conform broker HOST:POR
 Report = Mapping[str, Any]
 
 
-def page(reports: Mapping[str, Any]) -> str:
-    """Return the page. `reports` are those of brokers by name, and the rows of played faults."""
-    brokers = {name: reports[name] for name in BROKERS}
+def parts_of(text: str) -> list[str]:
+    """Return the parts of the page: brokers, faults, clients."""
+    begins = [0, *(text.index(f"\n{head}\n") + 1 for head in (_FAULTS_HEAD, CLIENTS_HEAD)), len(text) + 1]
+    return [text[begin : end - 1] for begin, end in pairwise(begins)]
+
+
+def broker_part(reports: Mapping[str, Report]) -> str:
+    """Return the part about brokers. `reports` are theirs by name."""
     parts = (
         [_HEAD.rstrip()],
-        _runs(brokers),
-        ["", "## Statements", "", *_statements(brokers)],
-        ["", "## Failures of a must", "", *_failures(brokers)],
-        ["", "## API versions that were not exercised", "", *_not_exercised(brokers)],
-        ["", "## Faults of replays", "", *_played(reports[FAULTS])],
+        _runs(reports),
+        ["", "## Statements", "", *_statements(reports)],
+        ["", "## Failures of a must", "", *_failures(reports)],
+        ["", "## API versions that were not exercised", "", *_not_exercised(reports), ""],
     )
-    return "\n".join(line for part in parts for line in part) + "\n"
+    return "\n".join(line for part in parts for line in part)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def fault_part(reports: Mapping[str, Any]) -> str:
+    """Return the part about faults of replays. `reports` has the rows of those that were played."""
+    return "\n".join([_FAULTS_HEAD, "", *_played(reports[FAULTS]), ""])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     yield from (f"| {' | '.join(row)} |" for row in rows)
@@ -59,7 +73,7 @@ def _runs(brokers: Mapping[str, Report]) -> Iterator[str]:
             "to its end" if report["ended_early"] is None else "the broker ended",
         ])  # fmt: skip
     yield ""
-    yield from _table(
+    yield from table(
         ["broker", "set up with", "NAME", "versions advertised", "exercised",
          "codes with a failed must", "time, peak memory", "the run"], rows,
     )  # fmt: skip
@@ -85,7 +99,7 @@ def _statements(brokers: Mapping[str, Report]) -> Iterator[str]:
         ]
         for row in first["statements"]
     ]
-    yield from _table(["code", "statement", "level", *(BROKERS[name].name for name in brokers)], rows)
+    yield from table(["code", "statement", "level", *(BROKERS[name].name for name in brokers)], rows)
 
 
 def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
@@ -100,18 +114,20 @@ def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
             numbers = {row["where"]["api_version"] for row in found} - {None}
             rows.append([
                 BROKERS[name].name, f"{code} {found[0]['name']}", f"{api} v{runs_text(sorted(numbers))}",
-                _shown(found[0]["expected"]), _shown(found[0]["seen"]), _bytes(where),
+                shown(found[0]["expected"]), shown(found[0]["seen"]), bytes_of(where),
             ])  # fmt: skip
     yield "The bytes are the first of those that show it, in the first exchange that does."
     yield ""
-    yield from _table(["broker", "code", "versions", "expected", "seen", "bytes"], rows)
+    yield from table(["broker", "code", "versions", "expected", "seen", "bytes"], rows)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a text as a cell, without the names of one run."""
     return _OF_A_RUN.sub("kdissect-conform-RUN", text).replace("|", "\\|")
 
 
-def _bytes(where: Mapping[str, Any]) -> str:
+def bytes_of(where: Mapping[str, Any]) -> str:
+    """Return the first bytes that show a finding, as a cell."""
     digits = (where["bytes"] or {}).get("hex", "").replace(" ", "")
     if not digits:
         return "no response"
@@ -130,7 +146,7 @@ def _not_exercised(brokers: Mapping[str, Report]) -> Iterator[str]:
         for (api, why), numbers in by_reason.items():
             by_why.setdefault(why, []).append(f"{api} v{runs_text(numbers)}")
         rows += [[BROKERS[name].name, ", ".join(what), why] for why, what in by_why.items()]
-    yield from _table(["broker", "versions", "reason"], rows)
+    yield from table(["broker", "versions", "reason"], rows)
     yield ""
     yield from _never(brokers)
 
@@ -148,7 +164,7 @@ def _never(brokers: Mapping[str, Report]) -> Iterator[str]:
             name = api_name(key) or str(key)
             why = REQUESTS[name].why if key in advertised else "none of these listeners advertises it"
             rows.append([name, str(key), why])
-    yield from _table(["API", "key", "reason"], rows)
+    yield from table(["API", "key", "reason"], rows)
 
 
 def _played(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -159,7 +175,7 @@ def _played(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"that the run without the fault does not have. Found: {found} of {len(rows)}."
     yield ""
     cells = [[row["rule"], row["says"], ", ".join(row["found"]) or _why_not(row)] for row in rows]
-    yield from _table(["fault of", "response", "found by"], cells)
+    yield from table(["fault of", "response", "found by"], cells)
 
 
 def _why_not(row: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The drivers of the Go clients: built with the versions their go.mod pins, into the workshop."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from captures.record import workshop
@@ -8,7 +9,10 @@ from captures.record.drivers import Driver
 
 _SOURCES = workshop.RECORD / "clients" / "go"
 _FRANZ = "github.com/twmb/franz-go"
-_STEADY = ("connect.go", "steady.go", "steady_main.go")
+_SARAMA = "github.com/IBM/sarama"
+_SARAMA_BEFORE = "github.com/Shopify/sarama"
+_SARAMA_MOVED = (1, 40)  # the first release of the module with its new path
+_SEGMENTIO = "github.com/segmentio/kafka-go"
 
 
 def franz(release: str = "") -> Driver:
@@ -16,18 +20,29 @@ def franz(release: str = "") -> Driver:
     end.
     """
     if release:
-        return Driver("franz-go", release, [_build_steady(release)])
+        files = ("connect.go", "steady.go", "steady_main.go")
+        return Driver("franz-go", release, [_build_steady("franz", release, [f"{_FRANZ} v{release}"], files)])
     return _driver("franz-go", "franz", _FRANZ)
 
 
-def sarama() -> Driver:
-    """Return the driver of sarama."""
-    return _driver("sarama", "sarama", "github.com/IBM/sarama")
+def sarama(release: str = "") -> Driver:
+    """Return the driver of sarama; of another `release`: what goes on without end."""
+    if not release:
+        return _driver("sarama", "sarama", _SARAMA)
+    number = tuple(int(part) for part in release.split(".")[:2])
+    needs = [f"{_SARAMA} v{release}"]
+    if number < _SARAMA_MOVED:
+        needs = [f"{_SARAMA} v{'.'.join(map(str, _SARAMA_MOVED))}.0"]
+        needs.append(f"{_SARAMA} => {_SARAMA_BEFORE} v{release}")
+    return Driver("sarama", release, [_build_steady("sarama", release, needs, ("steady.go",))])
 
 
-def segmentio() -> Driver:
-    """Return the driver of segmentio's kafka-go."""
-    return _driver("segmentio kafka-go", "segmentio", "github.com/segmentio/kafka-go")
+def segmentio(release: str = "") -> Driver:
+    """Return the driver of segmentio's kafka-go; of another `release`: what goes on without end."""
+    if not release:
+        return _driver("segmentio kafka-go", "segmentio", _SEGMENTIO)
+    built = _build_steady("segmentio", release, [f"{_SEGMENTIO} v{release}"], ("steady.go",))
+    return Driver("segmentio kafka-go", release, [built])
 
 
 def kfake() -> Driver:
@@ -48,17 +63,21 @@ def _build(folder: str) -> str:
     return str(target)
 
 
-def _build_steady(release: str) -> str:
-    """Build the part of the driver of franz-go that any release has, against one of them."""
-    target = workshop.folder("go", "bin") / f"franz-{release}"
+def _build_steady(folder: str, release: str, modules: Sequence[str], files: Sequence[str]) -> str:
+    """Build the part of a driver that any release has, against one of them.
+
+    `modules` are those of go.mod, as `PATH vVERSION`, or `PATH => OTHER vVERSION`.
+    """
+    target = workshop.folder("go", "bin") / f"{folder}-{release}"
     if not target.exists():
-        modules = workshop.folder("go", f"franz-{release}") / "go.mod"
-        own = (_SOURCES / "franz" / "go.mod").read_text()
+        module_file = workshop.folder("go", f"{folder}-{release}") / "go.mod"
+        own = (_SOURCES / folder / "go.mod").read_text()
         kept = re.findall(r"^(?:module|go|replace) .*", own, re.MULTILINE)
-        needs = [f"require {_FRANZ} v{release}", "require kdissect.invalid/record/driver v0.0.0"]
-        modules.write_text("\n".join([*kept, *needs]) + "\n")
-        options = ["-p", "2", "-mod=mod", f"-modfile={modules}", "-tags", "steady", "-o", str(target)]
-        _go("build", *options, *_STEADY, cwd=_SOURCES / "franz")
+        needs = [f"{'replace' if '=>' in one else 'require'} {one}" for one in modules]
+        needs.append("require kdissect.invalid/record/driver v0.0.0")
+        module_file.write_text("\n".join([*kept, *needs]) + "\n")
+        options = ["-p", "2", "-mod=mod", f"-modfile={module_file}", "-tags", "steady", "-o", str(target)]
+        _go("build", *options, *files, cwd=_SOURCES / folder)
     return str(target)
 
 

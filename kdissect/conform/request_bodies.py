@@ -252,14 +252,23 @@ def _stale_controller(_: Subject, __: int) -> Fields:
     }  # fmt: skip
 
 
-def _other_cluster(_: Subject, __: int) -> Fields:
-    """Return what a node of another cluster sends: controllers refuse it."""
+def _other_cluster(subject: Subject, __: int) -> Fields:
+    """Return what a node of another cluster sends: controllers refuse it.
+
+    Without the id of a cluster they refuse the topic, which is not that of their log.
+    """
     return {
-        "cluster_id": "kdissect-conform-cluster", "voter_id": NO_SUCH_ID,
+        "cluster_id": "kdissect-conform-cluster", "voter_id": NO_SUCH_ID, "broker_id": NO_SUCH_ID,
+        "topics": [{"topic_name": subject.topic, "name": subject.topic, "partitions": [{}]}],
         "voter_directory_id": _NO_SUCH_UUID, "timeout_ms": _TIMEOUT_MS,
         "listeners": [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 1}],
         "k_raft_version_feature": {},
     }  # fmt: skip
+
+
+def _other_broker(_: Subject, __: int) -> Fields:
+    """Return what a broker sends that no controller registered."""
+    return {"broker_id": NO_SUCH_ID, "broker_epoch": 1, "directories": []}
 
 
 def _reads(**fields: Any) -> RequestKind:
@@ -278,7 +287,6 @@ def _never(why: str) -> RequestKind:
     return RequestKind(Effect.CLUSTER, None, why=why)
 
 
-_QUORUM = "it would change the quorum of controllers"
 _NODES = "it is between brokers and controllers, and no request of it is known to be without effect"
 _DIRECTORY = "/kdissect-conform"
 
@@ -375,9 +383,9 @@ REQUESTS: dict[str, RequestKind] = {
     "AlterUserScramCredentials": _refused(lambda _, __: {
         "deletions": [{"name": "kdissect-conform", "mechanism": 1}],
     }, harmless=True),
-    "Vote": _never(_QUORUM),
-    "BeginQuorumEpoch": _never(_QUORUM),
-    "EndQuorumEpoch": _never(_QUORUM),
+    "Vote": _refused(_other_cluster),
+    "BeginQuorumEpoch": _refused(_other_cluster),
+    "EndQuorumEpoch": _refused(_other_cluster),
     "DescribeQuorum": _reads(topics=[
         {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]},
     ]),
@@ -387,15 +395,15 @@ REQUESTS: dict[str, RequestKind] = {
         "feature_updates": [{"feature": "kdissect.conform", "max_version_level": 1}],
     }, harmless=True),
     "Envelope": _never(_NODES),
-    "FetchSnapshot": _never(_NODES),
+    "FetchSnapshot": _refused(_other_cluster),
     "DescribeCluster": _reads(include_cluster_authorized_operations=True),
     "DescribeProducers": _about(lambda subject: {"topics": _indexes(subject)}),
-    "BrokerRegistration": _never(_NODES),
-    "BrokerHeartbeat": _never(_NODES),
+    "BrokerRegistration": _refused(_other_cluster),
+    "BrokerHeartbeat": _refused(_other_broker),
     "UnregisterBroker": _refused(lambda _, __: {"broker_id": NO_SUCH_ID}),
     "DescribeTransactions": _about(lambda subject: {"transactional_ids": [subject.name("no-transaction")]}),
     "ListTransactions": _reads(state_filters=["Ongoing"], producer_id_filters=[NO_SUCH_ID]),
-    "AllocateProducerIds": _never(_NODES),
+    "AllocateProducerIds": _refused(_other_broker),
     "ConsumerGroupHeartbeat": RequestKind(Effect.OWN, _heartbeat),
     "ConsumerGroupDescribe": RequestKind(Effect.NONE, _group_of("consumers")),
     "ControllerRegistration": _never(_NODES),
@@ -403,7 +411,7 @@ REQUESTS: dict[str, RequestKind] = {
     "PushTelemetry": RequestKind(Effect.OWN, lambda _, __: {
         "client_instance_id": _NO_SUCH_UUID, "subscription_id": 1, "metrics": b"",
     }),
-    "AssignReplicasToDirs": _never(_NODES),
+    "AssignReplicasToDirs": _refused(_other_broker),
     "ListConfigResources": _reads(resource_types=[_TOPIC]),
     "DescribeTopicPartitions": _about(lambda subject: {"topics": [{"name": subject.topic}]}),
     "ShareGroupHeartbeat": RequestKind(Effect.OWN, _heartbeat),

@@ -324,6 +324,20 @@ class ThrottlesProducer(BrokerStatement):
     cites = ("KIP-219 Proposed Changes",)
 
 
+class ShowsCreatedAcl(BrokerStatement):
+    """DescribeAcls returns the ACL that CreateAcls created without an error."""
+
+    code, name = "CNF066", "shows-created-acl"
+    cites = ("spec/003 CreateAcls API", "spec/003 DescribeAcls API")
+
+
+class DeletesAcl(BrokerStatement):
+    """DeleteAcls returns the ACL that it deletes, and DescribeAcls does not return it afterwards."""
+
+    code, name = "CNF067", "deletes-acl"
+    cites = ("spec/003 DeleteAcls API", "spec/003 DescribeAcls API")
+
+
 class OpensFetchSession(BrokerStatement):
     """A Fetch with session epoch 0, from version 7 on, has the id of a new session."""
 

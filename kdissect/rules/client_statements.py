@@ -48,15 +48,17 @@ class WorksWithOlderVersions(ClientStatement):
 
 
 class RefreshesMetadata(ClientStatement):
-    """After NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_ID a client asks for Metadata."""
+    """After NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_ID, or if the leader does not respond any more, a client
+    asks for Metadata.
+    """
 
     code, name = "CNF110", "refreshes-metadata"
     cites = ("spec/000 Partitioning and bootstrapping", "KIP-516 Proposed Changes")
 
 
 class FollowsLeader(ClientStatement):
-    """After NOT_LEADER_OR_FOLLOWER a client sends requests for the partition to the leader that Metadata
-    names.
+    """After NOT_LEADER_OR_FOLLOWER, or if the leader does not respond any more, a client sends requests for
+    the partition to the leader that Metadata names.
     """
 
     code, name = "CNF111", "follows-leader"
@@ -107,6 +109,22 @@ class StaysFenced(ClientStatement):
     cites = ("KIP-98 Proposed Changes",)
 
 
+class NumbersInOrder(ClientStatement):
+    """A batch of an idempotent producer has the sequence after that of the batch before, unless it is sent
+    again.
+    """
+
+    code, name = "CNF125", "numbers-in-order"
+    cites = ("KIP-98 Proposed Changes",)
+
+
+class RetriesOffsetsOfTransaction(ClientStatement):
+    """After COORDINATOR_LOAD_IN_PROGRESS a producer sends TxnOffsetCommit again."""
+
+    code, name = "CNF126", "retries-offsets-of-transaction"
+    cites = ("spec/000 Error Codes",)
+
+
 class ResetsOffset(ClientStatement):
     """After OFFSET_OUT_OF_RANGE a consumer does not fetch from the same offset again and again."""
 
@@ -125,6 +143,13 @@ class BeginsNewSession(ClientStatement):
     """After FETCH_SESSION_ID_NOT_FOUND a consumer sends a full Fetch request."""
 
     code, name = "CNF132", "begins-new-session"
+    cites = ("KIP-227 Proposed Changes",)
+
+
+class KeepsFetchSession(ClientStatement):
+    """A consumer that opened a fetch session continues it, or fetches without a session."""
+
+    code, name, level = "CNF133", "keeps-fetch-session", Level.SHOULD
     cites = ("KIP-227 Proposed Changes",)
 
 

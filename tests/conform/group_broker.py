@@ -17,12 +17,16 @@ from tests.conform.small_broker import (
 )
 
 OFFSET_COMMIT, FIND_COORDINATOR, QUOTAS = 8, 10, 49
+DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS = 29, 30, 31
 CONSUMER, DESCRIBE, SHARE, SHARE_FETCH, ACKNOWLEDGE, STREAMS = 68, 69, 76, 78, 79, 88
 UNKNOWN_MEMBER, NO_SESSION, SESSION_EPOCH, FENCED, INSTANCE_ID, ASSIGNOR = 25, 70, 71, 110, 111, 112
 STALE, RECORD_STATE, NO_SHARE_SESSION, SHARE_EPOCH = 113, 121, 122, 123
 MISSING_SOURCE = 1
+NO_AUTHORIZER = 54
 FAULTS = {
     "no throttle": ("CNF065", "AlterClientQuotas"),
+    "no ACL": ("CNF066", "CreateAcls"),
+    "keeps ACLs": ("CNF067", "CreateAcls"),
     "no session": ("CNF070", "Fetch"),
     "unchanged partitions": ("CNF071", "Fetch"),
     "no new records": ("CNF072", "Fetch"),
@@ -78,6 +82,10 @@ class Lock(NamedTuple):
     is_accepted: bool = False
 
 
+def _acl_row(one: Any) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in ("principal", "host", "operation", "permission_type")}
+
+
 class GroupBroker(SmallBroker):
     """One broker with a topic of two partitions. All records are in the first."""
 
@@ -85,7 +93,8 @@ class GroupBroker(SmallBroker):
     versions: ClassVar = {
         PRODUCE: (3, 5), FETCH: (4, 8), LIST_OFFSETS: (1, 2), METADATA: (4, 10), API_VERSIONS: (0, 3),
         OFFSET_COMMIT: (9, 9), FIND_COORDINATOR: (4, 4), QUOTAS: (1, 1), CONSUMER: (0, 1), DESCRIBE: (0, 0),
-        SHARE: (1, 1), SHARE_FETCH: (1, 1), ACKNOWLEDGE: (1, 1), STREAMS: (0, 0),
+        SHARE: (1, 1), SHARE_FETCH: (1, 1), ACKNOWLEDGE: (1, 1), STREAMS: (0, 0), DESCRIBE_ACLS: (1, 3),
+        CREATE_ACLS: (1, 3), DELETE_ACLS: (1, 3),
     }  # fmt: skip
 
     def __init__(self, fault: str = "") -> None:
@@ -95,17 +104,46 @@ class GroupBroker(SmallBroker):
         self.share_epochs: dict[str, int] = {}
         self.locks: dict[tuple[str, int], Lock] = {}
         self.has_quota = False
+        self.acls: list[Any] = []
 
     def handlers(self) -> dict[int, Callable[[Any], dict[str, Any]]]:
         return super().handlers() | {
             OFFSET_COMMIT: self._commit, FIND_COORDINATOR: self._coordinator, QUOTAS: self._quotas,
             CONSUMER: self._consumer, DESCRIBE: self._describe, SHARE: self._share, STREAMS: self._streams,
             SHARE_FETCH: self._share_fetch, ACKNOWLEDGE: self._acknowledge, PRODUCE: self._throttled,
+            DESCRIBE_ACLS: self._described_acls, CREATE_ACLS: self._created_acls,
+            DELETE_ACLS: self._deleted_acls,
         }  # fmt: skip
 
     def _throttled(self, body: Any) -> dict[str, Any]:
         is_throttled = self.has_quota and self.fault != "no throttle"
         return super().handlers()[PRODUCE](body) | {"throttle_time_ms": 5 * is_throttled}
+
+    def _described_acls(self, _: Any) -> dict[str, Any]:
+        if self.fault == "no authorizer":
+            return {"error_code": NO_AUTHORIZER, "error_message": None, "resources": []}
+        rows = [
+            {"resource_type": one.resource_type, "resource_name": one.resource_name, "acls": [_acl_row(one)]}
+            for one in self.acls
+        ]
+        return {"error_message": None, "resources": rows}
+
+    def _created_acls(self, body: Any) -> dict[str, Any]:
+        self.acls = [] if self.fault == "no ACL" else list(body.creations)
+        return {"results": [{"error_message": None} for _ in body.creations]}
+
+    def _deleted_acls(self, body: Any) -> dict[str, Any]:
+        rows = [
+            _acl_row(one)
+            | {
+                "resource_type": one.resource_type, "resource_name": one.resource_name,
+                "error_message": None,
+            }
+            for one in self.acls
+        ]  # fmt: skip
+        if self.fault != "keeps ACLs" and body.filters:
+            self.acls = []
+        return {"filter_results": [{"error_message": None, "matching_acls": rows} for _ in body.filters]}
 
     def _quotas(self, body: Any) -> dict[str, Any]:
         self.has_quota = not body.validate_only and bool(body.entries) and not body.entries[0].ops[0].remove

@@ -36,8 +36,8 @@ class Client:
     """Connections to nodes, by address."""
 
     def __init__(self, bootstrap: str, fault: str) -> None:
-        host, _, port = bootstrap.partition(",")[0].rpartition(":")
-        self.first = host, int(port)
+        known = [one.rpartition(":") for one in bootstrap.split(",")]
+        self.seeds = [(host, int(port)) for host, _, port in known]
         self.fault = fault
         self.pause_s = SLOW_S if fault == "slow" else PAUSE_S
         self.nodes: dict[int, tuple[str, int]] = {}
@@ -46,20 +46,30 @@ class Client:
         self._versions: dict[tuple[str, int], dict[int, int]] = {}
         self._number = 0
 
-    def ask(self, name: str, where: tuple[str, int] | None = None, **body: Any) -> Any:
-        """Return the body of a response, after a new connection if the one before was lost."""
-        address = where or self.first
-        for _ in range(20):
+    def ask(self, name: str, where: tuple[str, int] | int | None = None, **body: Any) -> Any:
+        """Return the body of a response of a node, or of the leader of a partition.
+
+        If the connection is lost, a new one is made. If the node is, others are asked for the leader.
+        """
+        for _ in range(1000 if self.fault == "old leader" else 20):
+            address = self.leader(where) if isinstance(where, int) else where or self.seeds[0]
             try:
                 if address not in self._open:
                     self._connect(address)
                 return self._exchange(name, address, self._version(name, address), body)
-            except OSError:
+            except OSError as problem:
                 self._open.pop(address, None)
                 if self.fault == "gives up":
                     raise RefusedError(name) from None
+                if isinstance(problem, ConnectionRefusedError):
+                    self._turn_from(address, where)
                 time.sleep(PAUSE_S)
         raise RefusedError(name)
+
+    def _turn_from(self, lost: tuple[str, int], where: tuple[str, int] | int | None) -> None:
+        self.seeds.sort(key=lambda one: one == lost)
+        if isinstance(where, int) and self.fault != "old leader":
+            self.refresh()
 
     def _version(self, name: str, address: tuple[str, int]) -> int:
         api = api_by_name(name)
@@ -149,7 +159,7 @@ def produce(client: Client) -> None:
             if client.fault != "old leader":
                 client.refresh()
             time.sleep(client.pause_s)
-        sequence += 1
+        sequence += client.fault != "same sequence"
         if client.fault == "hasty elsewhere" and not partition:
             sequence, partition = 0, 1
 
@@ -158,7 +168,7 @@ def _send(client: Client, value: bytes, made: Any, sequence: int, partition: int
     data = batch([(None, value)], 1_700_000_000_000, producer=(made.producer_id, 0), sequence=sequence)
     topic = {"name": TOPIC, "partition_data": [{"index": partition, "records": data}]}
     answer = client.ask(
-        "Produce", client.leader(partition),
+        "Produce", partition,
         transactional_id=None, acks=-1, timeout_ms=1000, topic_data=[topic],
     )  # fmt: skip
     return int(answer.responses[0].partition_responses[0].error_code)
@@ -198,9 +208,12 @@ class Member:
     def of_group(self, name: str, **body: Any) -> Any:
         if self.coordinator is None:
             self.find()
-        return self.client.ask(
-            name, self.coordinator, group_id=GROUP, member_id=self.id, generation_id=self.generation, **body
-        )
+        who = {"group_id": GROUP, "member_id": self.id, "generation_id": self.generation}
+        try:
+            return self.client.ask(name, self.coordinator, **who, **body)
+        except RefusedError:
+            self.find()
+            return self.client.ask(name, self.coordinator, **who, **body)
 
     def join(self) -> None:
         while True:
@@ -244,7 +257,7 @@ class Member:
     def earliest(self) -> int:
         part = {"partition_index": 0, "timestamp": EARLIEST}
         answer = self.client.ask(
-            "ListOffsets", self.client.leader(0), replica_id=-1,
+            "ListOffsets", 0, replica_id=-1,
             topics=[{"name": TOPIC, "partitions": [part]}],
         )  # fmt: skip
         return int(answer.topics[0].partitions[0].offset)
@@ -253,13 +266,14 @@ class Member:
         part = {"partition": 0, "fetch_offset": self.offset, "partition_max_bytes": 1 << 20}
         session, epoch = self.session
         answer = self.client.ask(
-            "Fetch", self.client.leader(0), max_wait_ms=100, min_bytes=1, session_id=session,
+            "Fetch", 0, max_wait_ms=100, min_bytes=1, session_id=session,
             session_epoch=epoch, topics=[{"topic": TOPIC, "partitions": [part]}],
         )  # fmt: skip
         if getattr(answer, "error_code", 0) == SESSION_NOT_FOUND:
             self.session = (session, epoch + 1) if self.client.fault == "old session" else (0, 0)
             return
-        self.session = (answer.session_id, epoch + 1 if answer.session_id else 0)
+        if self.client.fault != "opens again":
+            self.session = (answer.session_id, epoch + 1 if answer.session_id else 0)
         for row in answer.responses:
             self.read(row.partitions[0])
 

@@ -50,3 +50,10 @@ def test_a_quota_is_set_only_if_the_user_allows_it(capfd: pytest.CaptureFixture[
         _, report = conform(broker.address, capfd, "--api", "AlterClientQuotas")
     assert results(report)["CNF065"] == "not tested"
     assert "--destructive" in str(report["skipped"])
+
+
+def test_acls_are_not_tested_without_an_authorizer(capfd: pytest.CaptureFixture[str]) -> None:
+    with small_broker("no authorizer", GroupBroker) as broker:
+        _, report = conform(broker.address, capfd, "--destructive", "--api", "CreateAcls")
+    assert results(report)["CNF066"] == "not tested"
+    assert "SECURITY_DISABLED" in str(report["skipped"])

@@ -37,6 +37,8 @@ def seen(*rows: Row) -> bool | None:
         (ONE_BY_ONE, [(FETCH, 4.5, 5, 0)], True),
         (STARTED_WITH_TWO + ONE_BY_ONE, [(FETCH, 2.501, 4.5, 0), (FETCH, 4.5, 5, 0)], False),
         (STARTED_WITH_TWO + ONE_BY_ONE, [(METADATA, 2.501, 4.5, 0)], None),
+        (ONE_BY_ONE, [(METADATA, 2.6, 4.5, 0)], None),
+        (ONE_BY_ONE, [(METADATA, 2.8, 4.5, 0)], False),
         (SEVERAL, [(FETCH, 2.501, 4.5, 0)], None),
         (SEVERAL, [(FETCH, 3, 4.5, 0)], False),
     ],

@@ -74,6 +74,8 @@ class ClusterState:
         """By transactional id."""
         self.sessions: dict[int, FetchSession] = {}
         self.has_sessions = False
+        self.lost: set[int] = set()
+        """Nodes that do not speak any more."""
         self._groups: dict[str, ClassicGroup] = {}
         self._moves = 0
         self._last_producer = 1000
@@ -94,11 +96,22 @@ class ClusterState:
 
     def coordinator(self, _key: str) -> int:
         """Return the node that coordinates groups and transactional ids."""
-        return NODES[self._moves % len(NODES)]
+        at = (self._moves + step for step in range(len(NODES)))
+        return next(node for node in (NODES[each % len(NODES)] for each in at) if node not in self.lost)
 
     def move_coordinator(self) -> None:
         """Let another node coordinate all groups and transactional ids."""
         self._moves += 1
+
+    def lose(self, node: int) -> None:
+        """Let other nodes lead and coordinate what a node did."""
+        self.lost.add(node)
+        after = next(each for each in (*NODES[node:], *NODES) if each not in self.lost)
+        for topic in self.topics.by_name.values():
+            for partition in topic.partitions:
+                if partition.leader == node:
+                    partition.leader = after
+                    partition.epoch += 1
 
     def new_producer(self) -> Producer:
         """Return a producer with an id of its own."""
@@ -110,4 +123,5 @@ class ClusterState:
         return [
             {"node_id": node, "broker_id": node, "host": where.host, "port": where.port}
             for node, where in self.addresses.items()
+            if node not in self.lost
         ]

@@ -151,6 +151,12 @@ class Partition:
         self._log = deque(one for one in self._log if one.base >= offset)
         self._size = sum(len(one.data) for one in self._log)
 
+    def begin_again(self) -> None:
+        """Delete all records, as if the log had been lost: the next record has offset 0."""
+        self.start = self.end = self._size = 0
+        self._log.clear()
+        self.add_record()
+
 
 class Topic:
     """A topic with a name and an id."""

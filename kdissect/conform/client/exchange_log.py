@@ -59,7 +59,7 @@ class Asked:
 class ProducedBatch:
     """A batch of a Produce request. `records` are its bytes after the header, equal if it is sent again."""
 
-    __slots__ = ("epoch", "partition", "producer_id", "records", "sequence")
+    __slots__ = ("count", "epoch", "partition", "producer_id", "records", "sequence")
 
     def __init__(self, partition: tuple[Any, int], data: bytes) -> None:
         found = split_batches(data, 0, len(data)).batches
@@ -68,6 +68,7 @@ class ProducedBatch:
         self.producer_id = found[0].producer_id if found else -1
         self.epoch = found[0].producer_epoch if found else -1
         self.sequence = found[0].base_sequence if found else -1
+        self.count = found[0].count or 0 if found else 0
 
     @property
     def identity(self) -> tuple[Any, int, int, int]:

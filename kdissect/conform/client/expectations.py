@@ -119,7 +119,7 @@ def uses_advertised(scene: Scene) -> Seen | None:
     """Find a request of a version that is not advertised."""
     for one in scene.asked:
         low, high = scene.state.versions.get(one.key, (0, -1))
-        if one.number > scene.trigger.number and one.key != API_VERSIONS and not low <= one.version <= high:
+        if one.number >= scene.trigger.number and one.key != API_VERSIONS and not low <= one.version <= high:
             return Seen(one, False, f"{label(one)}, where {low}-{high} are advertised")
     return None
 
@@ -207,6 +207,34 @@ def keeps_sequence(scene: Scene) -> Seen | None:
     return None
 
 
+def numbers_in_order(scene: Scene) -> Seen | None:
+    """Find a batch that is neither sent again nor has the sequence after that of the batch before."""
+    following: dict[tuple[Any, int, int], int] = {}
+    known: dict[tuple[Any, int, int, int], bytes] = {}
+    for one in scene.asked:
+        for each in produced(one) if one.key == PRODUCE else ():
+            wrong = "" if each.producer_id < 0 else _wrong_number(each, known, following)
+            if wrong:
+                return Seen(one, False, f"partition {each.partition[1]}, epoch {each.epoch}, {wrong}")
+    return None
+
+
+def _wrong_number(
+    each: ProducedBatch,
+    known: dict[tuple[Any, int, int, int], bytes],
+    following: dict[tuple[Any, int, int], int],
+) -> str:
+    """Return what is wrong with the sequence of a batch, or an empty text. Both dictionaries learn of it."""
+    before = known.get(each.identity)
+    if before is not None:
+        return "" if before == each.records else f"sequence {each.sequence} again, with other records"
+    known[each.identity] = each.records
+    producer = each.identity[:3]
+    wanted = following.get(producer, each.sequence)
+    following[producer] = each.sequence + each.count
+    return "" if each.sequence == wanted else f"sequence {each.sequence} instead of {wanted}"
+
+
 def drops_batch(scene: Scene) -> Seen | None:
     """Find the batch again, which a broker refused for good."""
     for one, _, _ in _copies(scene):
@@ -251,6 +279,19 @@ def fetches_fully(scene: Scene) -> Seen | None:
         if one.node == scene.trigger.node:
             epoch = one.get("session_epoch", -1)
             return Seen(one, epoch in _FULL_FETCH, f"session epoch {epoch}")
+    return None
+
+
+def _opens_session(asked: Asked) -> bool:
+    return bool(asked.body.session_id == 0 and asked.body.session_epoch == 0)
+
+
+def keeps_session(scene: Scene) -> Seen | None:
+    """Find the next Fetch on the connection. It opens no session if the one before did (KIP-227)."""
+    for one in scene.later(FETCH):
+        if one.connection == scene.trigger.connection:
+            has_two = _opens_session(scene.trigger) and _opens_session(one)
+            return Seen(one, not has_two, f"session id {one.body.session_id}, epoch {one.body.session_epoch}")
     return None
 
 
@@ -348,8 +389,8 @@ def _after_throttle(scene: Scene, trigger: Asked, start: float) -> Seen | None:
     wait = (trigger.reply or {})["throttle_time_ms"] / 1000
     for one in same:
         after = one.at - start
-        # A client that sends Fetch requests one by one has none on the way, whatever else it pipelines.
-        may_be_on_the_way = one.key in pipelined if one.key == trigger.key else bool(pipelined)
+        # A client that sends Fetch requests one by one has none on the way, whatever else it sends.
+        may_be_on_the_way = one.key != trigger.key or one.key in pipelined
         if after > (_ON_THE_WAY_S if may_be_on_the_way else 0):
             passed = after >= wait - _EARLY_S
             return Seen(one, passed, f"{label(one)} after {after:.1f} s")

@@ -108,7 +108,8 @@ class ScriptedCluster:
         self._script = script
         self._capture = capture
         self._bytes = 0
-        self._wires: set[socket.socket] = set()
+        self._wires: dict[socket.socket, int] = {}
+        """Open connections, with their nodes."""
         self._threads: list[threading.Thread] = []
         self._listeners = {node: socket.create_server((HOST, 0)) for node in NODES}
         self.addresses = {node: Endpoint(HOST, one.getsockname()[1]) for node, one in self._listeners.items()}
@@ -161,7 +162,7 @@ class ScriptedCluster:
                 if self.is_over or self.problem:
                     wire.close()
                     continue
-                self._wires.add(wire)
+                self._wires[wire] = node
                 _Served(self, node, wire, Endpoint(*peer), self._capture).begin(self._start)
 
     def _end(self, problem: str) -> None:
@@ -173,7 +174,15 @@ class ScriptedCluster:
     def forget(self, wire: socket.socket) -> None:
         """Note the end of a connection."""
         with self.changed:
-            self._wires.discard(wire)
+            self._wires.pop(wire, None)
+
+    def close_lost(self) -> None:
+        """Close the connections of nodes that do not speak any more, and accept no others."""
+        with self.changed:
+            for node in self.state.lost:
+                _shut(self._listeners[node])
+            for wire in [wire for wire, node in self._wires.items() if node in self.state.lost]:
+                _shut(wire)
 
     def admits(self, size: int) -> bool:
         """Count bytes of a client. Returns whether more may come."""
@@ -320,6 +329,7 @@ class _Served:
         self._pause(reply.delay_s)
         if reply.closes:
             self._cluster.sent(asked)
+            self._cluster.close_lost()
             return False
         if reply.body is None:
             return True

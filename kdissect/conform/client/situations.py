@@ -10,6 +10,7 @@ from kdissect.conform.client.cluster_state import Body, ClusterState
 from kdissect.conform.client.cluster_topics import NODES
 from kdissect.conform.client.exchange_log import FETCH, PRODUCE, Asked, fetched, key_of, produced, topic_of
 from kdissect.conform.client.expectations import Absent, Expectation, leader_of, partition_of
+from kdissect.conform.client.group_responses import committed
 from kdissect.conform.client.record_responses import found
 from kdissect.conform.client.scripted_cluster import Reply
 from kdissect.schema.protocol_messages import API_VERSIONS
@@ -99,6 +100,17 @@ class _Named(NamedTuple):
     name: Any
 
 
+def _lose_leader(state: ClusterState, asked: Asked) -> None:
+    state.lose(asked.node)
+
+
+def _begin_log_again(state: ClusterState, asked: Asked) -> None:
+    for key in fetched(asked):
+        partition, _ = found(state, _Named(key[0]), key[1])
+        if partition is not None:
+            partition.begin_again()
+
+
 def _move_coordinator(state: ClusterState, _: Asked) -> None:
     state.move_coordinator()
 
@@ -144,10 +156,6 @@ def _fence_producer(state: ClusterState, asked: Asked) -> None:
         known.epoch += 1
 
 
-def _forget_modern_member(state: ClusterState, asked: Asked) -> None:
-    state.modern.get(asked.body.group_id, {}).pop(asked.body.member_id, None)
-
-
 # responses with errors
 
 
@@ -171,6 +179,10 @@ def _produce_error(code: int) -> Act:
 
 def _error(code: int) -> Act:
     return lambda _, __: {"error_code": code}
+
+
+def _offsets_error(code: int) -> Act:
+    return lambda state, asked: {"topics": list(committed(state, asked, code, {}))}
 
 
 def _coordinator_error(code: int) -> Act:
@@ -227,6 +239,19 @@ def _is_in_session(_: ClusterState, asked: Asked) -> bool:
     return bool(asked.get("session_id", 0)) and asked.body.session_epoch > 0
 
 
+def _may_be_in_session(_: ClusterState, asked: Asked) -> bool:
+    return bool(fetched(asked)) and asked.get("session_id") is not None
+
+
+def _has_read(state: ClusterState, asked: Asked) -> bool:
+    """Whether a Fetch request goes to the leader, and no offset in it is the first one of a log."""
+    return _is_led(state, asked) and min(fetched(asked).values()) > 0
+
+
+def _is_numbered(state: ClusterState, asked: Asked) -> bool:
+    return _is_led(state, asked) and all(one.producer_id >= 0 for one in produced(asked))
+
+
 def _is_newer_version(_: ClusterState, asked: Asked) -> bool:
     return asked.version > 0
 
@@ -257,14 +282,21 @@ _SEQUENCE = Expectation(
     "CNF121", "producer id, epoch and sequence of before", expects.keeps_sequence, Absent.SAYS_NOTHING
 )
 _BATCH = Expectation("CNF120", "the batch again", expects.repeats_batch)
+_RESET = Expectation(
+    "CNF130", "ListOffsets, or a Fetch from another offset", expects.resets_offset, Absent.SAYS_NOTHING
+)
 _OFFSET = Expectation("CNF131", "a Fetch from the same offset", expects.fetches_same_offset)
+_ORDER = "the sequence after that of the batch before"
+_NUMBERS = Expectation("CNF125", _ORDER, expects.numbers_in_order, Absent.SAYS_NOTHING)
 _COORDINATOR = Expectation("CNF140", "FindCoordinator", expects.sends("FindCoordinator"))
 _AT_COORDINATOR = Expectation(
     "CNF141", "a request of the group at its new coordinator", expects.follows_coordinator
 )
+_ADVERTISED = Expectation("CNF100", "versions that are advertised", expects.uses_advertised, Absent.PASSES)
 _GOES_ON = "Produce or Fetch"
 
 SITUATIONS: tuple[Situation, ...] = (
+    Situation("advertised versions", "the cluster does what Kafka does", (), (_ADVERTISED,)),
     Situation(
         "ApiVersions refused", "an ApiVersions version is refused, and lower ones are named",
         ("ApiVersions",),
@@ -278,7 +310,7 @@ SITUATIONS: tuple[Situation, ...] = (
         "old broker", "the versions of Kafka 2.1 are advertised",
         ("ApiVersions",),
         (
-            Expectation("CNF100", "versions that are advertised", expects.uses_advertised, Absent.PASSES),
+            _ADVERTISED,
             Expectation("CNF102", _GOES_ON, expects.goes_on),
         ),
         applies=lambda state, asked: asked.version <= state.versions[API_VERSIONS][1], release=OLD_RELEASE,
@@ -323,12 +355,23 @@ SITUATIONS: tuple[Situation, ...] = (
         ("Produce",), (_METADATA, _LEADER, _BATCH, _SEQUENCE), act=_move_leader, applies=_is_led,
     ),
     Situation(
-        "retriable error at Produce", "Produce has NOT_ENOUGH_REPLICAS", ("Produce",), (_BATCH, _SEQUENCE),
-        act=_produce_error(_NOT_ENOUGH_REPLICAS), applies=_is_led,
+        "leader lost at Produce", "the leader closes all connections, and another node leads the partition",
+        ("Produce",), (_METADATA, _LEADER), act=_lose_leader,
+        deliver=lambda reply: reply._replace(closes=True), applies=_is_led,
+    ),
+    Situation(
+        "retriable error at Produce", "Produce has NOT_ENOUGH_REPLICAS", ("Produce",),
+        (_BATCH, _SEQUENCE, _NUMBERS), act=_produce_error(_NOT_ENOUGH_REPLICAS), applies=_is_led,
+    ),
+    Situation(
+        "batches in order", "the cluster stores batches of an idempotent producer", ("Produce",),
+        (Expectation("CNF125", _ORDER, expects.numbers_in_order, Absent.PASSES),),
+        applies=_is_numbered, nth=2,
     ),
     Situation(
         "connection lost at Produce", "a batch is stored, and the connection closed before the response",
-        ("Produce",), (_BATCH, _SEQUENCE), deliver=lambda reply: reply._replace(closes=True), applies=_is_led,
+        ("Produce",), (_BATCH, _SEQUENCE, _NUMBERS), deliver=lambda reply: reply._replace(closes=True),
+        applies=_is_led,
     ),
     Situation(
         "fatal error at Produce", "Produce has TOPIC_AUTHORIZATION_FAILED", ("Produce",),
@@ -340,18 +383,21 @@ SITUATIONS: tuple[Situation, ...] = (
         ("Fetch",), (_METADATA, _LEADER, _OFFSET), act=_move_leader, applies=_is_led, nth=2,
     ),
     Situation(
+        "leader lost at Fetch", "the leader closes all connections, and another node leads the partition",
+        ("Fetch",), (_METADATA, _LEADER), act=_lose_leader,
+        deliver=lambda reply: reply._replace(closes=True), applies=_is_led, nth=2,
+    ),
+    Situation(
         "connection lost at Fetch", "the connection is closed in the middle of a response to Fetch",
         ("Fetch",), (_OFFSET,), deliver=lambda reply: reply._replace(is_cut=True), applies=_is_fetched, nth=2,
     ),
     Situation(
         "records deleted", "Fetch has OFFSET_OUT_OF_RANGE: all records were deleted", ("Fetch",),
-        (
-            Expectation(
-                "CNF130", "ListOffsets, or a Fetch from another offset", expects.resets_offset,
-                Absent.SAYS_NOTHING,
-            ),
-        ),
-        act=_delete_records, applies=_is_led, nth=2,
+        (_RESET,), act=_delete_records, applies=_is_led, nth=2,
+    ),
+    Situation(
+        "log shorter", "Fetch has OFFSET_OUT_OF_RANGE: the log begins again at offset 0", ("Fetch",),
+        (_RESET,), act=_begin_log_again, applies=_has_read, nth=2,
     ),
     Situation(
         "topic created again", "Fetch has UNKNOWN_TOPIC_ID: the topic has another id", ("Fetch",),
@@ -363,9 +409,18 @@ SITUATIONS: tuple[Situation, ...] = (
         act=_forget_sessions, applies=_is_in_session, has_sessions=True,
     ),
     Situation(
+        "fetch sessions", "a Fetch that asks for a session has one", ("Fetch",),
+        (Expectation("CNF133", "no other new session", expects.keeps_session),),
+        applies=_may_be_in_session, has_sessions=True,
+    ),
+    Situation(
         "no coordinator", "FindCoordinator has COORDINATOR_NOT_AVAILABLE", ("FindCoordinator",),
         (Expectation("CNF142", "FindCoordinator again", expects.sends("FindCoordinator")),),
         act=_coordinator_error(_COORDINATOR_NOT_AVAILABLE),
+    ),
+    Situation(
+        "coordinator lost at JoinGroup", "JoinGroup has NOT_COORDINATOR", ("JoinGroup",),
+        (_COORDINATOR, _AT_COORDINATOR), act=_move_coordinator,
     ),
     Situation(
         "coordinator lost at Heartbeat", "Heartbeat has NOT_COORDINATOR", ("Heartbeat",),
@@ -412,9 +467,19 @@ SITUATIONS: tuple[Situation, ...] = (
         deliver=_throttled, applies=_is_fetched, nth=2,
     ),
     Situation(
+        "throttled ConsumerGroupHeartbeat", "ConsumerGroupHeartbeat has a throttle time of 2 s",
+        ("ConsumerGroupHeartbeat",), _THROTTLE, deliver=_throttled, applies=_is_member,
+    ),
+    Situation(
         "no producer id yet", "InitProducerId has COORDINATOR_LOAD_IN_PROGRESS", ("InitProducerId",),
         (Expectation("CNF123", "InitProducerId again", expects.sends("InitProducerId")),),
         act=_error(_LOADING),
+    ),
+    Situation(
+        "coordinator loads at TxnOffsetCommit", "TxnOffsetCommit has COORDINATOR_LOAD_IN_PROGRESS",
+        ("TxnOffsetCommit",),
+        (Expectation("CNF126", "TxnOffsetCommit again", expects.sends("TxnOffsetCommit")),),
+        act=_offsets_error(_LOADING),
     ),
     Situation(
         "producer fenced", "EndTxn has PRODUCER_FENCED", ("EndTxn",),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kdissect.conform.broker_run import BrokerRun
+from kdissect.conform.sequences.access_rules import access_rules
 from kdissect.conform.sequences.classic_groups import classic_groups, committed_offsets
 from kdissect.conform.sequences.client_quotas import client_quotas
 from kdissect.conform.sequences.fetch_sessions import fetch_sessions
@@ -64,6 +65,7 @@ SEQUENCES = {
         shared_records, ("FindCoordinator", SHARE, "ShareFetch", "ShareAcknowledge", "Produce")
     ),
     "streams groups": Sequence(streams_groups, ("FindCoordinator", STREAMS)),
+    "access rules": Sequence(access_rules, ("DescribeAcls", "CreateAcls", "DeleteAcls")),
     "client quotas": Sequence(client_quotas, ("AlterClientQuotas", "Produce")),
 }
 """Sequences by name, in the order in which they run."""

@@ -11,8 +11,13 @@ import (
 )
 
 // writes goes on until it is killed: --burst records to --topic, with --pace milliseconds between, of --size bytes.
+// A record is sent again --record-retries times at most.
 func writes(ctx context.Context, args *driver.Args) error {
-	client, err := connect(args, kgo.ProducerLinger(50*time.Millisecond), kgo.ProducerBatchCompression(kgo.GzipCompression()))
+	more := []kgo.Opt{kgo.ProducerLinger(50 * time.Millisecond), kgo.ProducerBatchCompression(kgo.GzipCompression())}
+	if args.Has("record-retries") {
+		more = append(more, kgo.RecordRetries(args.Int("record-retries", 0)))
+	}
+	client, err := connect(args, more...)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ async def _writes(bootstrap: str, options: Options) -> None:
 
 async def _reads(bootstrap: str, options: Options) -> None:
     settings = {"group_id": options["group"], "auto_offset_reset": "earliest"}
-    left, end = int(options["count"]), time.monotonic() + 20
+    left, end = int(options["count"]), time.monotonic() + int(options.get("seconds", "20"))
     async with AIOKafkaConsumer(options["topic"], **settings | _common(bootstrap, options)) as consumer:
         while left > 0 and time.monotonic() < end:
             left -= sum(map(len, (await consumer.getmany(timeout_ms=200)).values()))
