@@ -13,8 +13,8 @@ from typing import Any
 def measured_report(words: Sequence[str], target: Path, client: Sequence[str] = ()) -> dict[str, Any]:
     """Run `kdissect conform` with these words, and with the command of a client. Its report is in `target`.
 
-    Returns the report with `run`: seconds, mebibytes of memory at most, and the exit code. Raises RuntimeError
-    without a report.
+    Returns the report with `run`: seconds, mebibytes of memory at most, and the exit code.
+    Raises RuntimeError without a report.
     """
     target.unlink(missing_ok=True)
     begin = time.monotonic()
