@@ -20,6 +20,7 @@ from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.capture.objects import objects_at
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.parquet_tables.pipeline_run import spark_session
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import in_force
@@ -82,6 +83,7 @@ def _settings(options: Namespace) -> Settings:
         key_logs=tuple(KeyLogs(tuple(options.keylog)).files),
         topic_ids=options.topic_ids,
         limits=in_force(),
+        schemas=schemas_of(options),
     )
     return settings._replace(shards=options.shards or shards_of(settings) or _cores(options.master))
 

@@ -1,0 +1,21 @@
+"""Packages that the driver has and a worker lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from socket import gethostname
+
+from kdissect.model.extras import missing_personal
+from kdissect.serdes.decoders import missing_modules
+from kdissect.stages.per_flow import OF_PERSONAL
+
+
+def missing_here(modules: tuple[str, ...], tables: Collection[str]) -> str | None:
+    """Return the message that this host lacks packages for some tables; None if it has all.
+
+    `modules` are those for values with schemas, as `installed_modules` lists them on the driver.
+    """
+    missing = missing_modules(modules)
+    if missing is None and not OF_PERSONAL.isdisjoint(tables):
+        missing = missing_personal()
+    return None if missing is None else f"on {gethostname()}, {missing}"
