@@ -33,6 +33,7 @@ _PLAIN = str.maketrans(
     + "".join(map(chr, range(0xFF10, 0xFF1A))),
     "     ------+()/." + "0123456789",
 )
+_ABBREVIATED = re.compile(r"\b([^\W\d_]{2,4})\.:? \Z")  # `Tel. 030 ...`: no end of a sentence
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
@@ -225,7 +226,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
 
 def _before(text: str, start: int) -> str:
     """Return the words of the same line and sentence before an offset."""
-    before = text[max(0, start - _CONTEXT) : start]
+    before = _ABBREVIATED.sub(r"\1 ", text[max(0, start - _CONTEXT) : start])
     for end in ("\n", ". ", "; ", ", ", "|"):
         before = before.rpartition(end)[2]
     return _ASSIGNED.sub("", before, count=1)

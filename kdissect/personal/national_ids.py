@@ -10,8 +10,17 @@ from typing import NamedTuple
 
 from kdissect.personal.check_digits import OWN_CHECKS
 from kdissect.personal.hits import Confidence, Hit, Kind
-from kdissect.personal.telling_names import ANY_ID, Telling, phrase_pattern, says, words_of
+from kdissect.personal.telling_names import (
+    ANY_ID,
+    ANY_ID_PHRASES,
+    PhraseIndex,
+    Telling,
+    phrase_pattern,
+    says,
+    words_of,
+)
 
+_ANY = -1  # in place of the number of an id
 _BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
 
 
@@ -278,7 +287,85 @@ IDS = (
         "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp",
         r"\d{16}",
     ),
-    NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
+    NationalId("PK CNIC", "", "cnic, nicop, شناختی کارڈ نمبر", r"\d{5}-?\d{7}-?\d"),
+    NationalId(
+        "DE Rentenversicherungsnummer",
+        "de.rvnr",
+        "rentenversicherungsnummer, sozialversicherungsnummer, rvnr, rv nummer, sv nummer, svnr, "
+        "versicherungsnummer",
+        r"\d{2} ?\d{6} ?[A-Z] ?\d{3}",
+    ),
+    NationalId("GR AFM", "gr.vat", "afm, αφμ", r"\d{9}"),
+    NationalId(
+        "RU SNILS",
+        "ru.snils",
+        "snils, снилс",
+        r"\d{3}-?\d{3}-?\d{3}[ -]?\d{2}",
+        r"\d{3}-\d{3}-\d{3} \d{2}",
+    ),
+    NationalId("RU INN", "ru.inn", "inn, инн", r"\d{12}"),
+    NationalId(
+        "RS, BA, ME, MK JMBG",
+        "si.emso",
+        "jmbg, embg, maticni broj",
+        r"\d{13}",
+    ),
+    NationalId("KZ IIN", "kz.iin", "iin, иин, жсн", r"\d{12}"),
+    NationalId(
+        "IR kod melli",
+        "ir.id",
+        "kod melli, kode melli, codemelli, melli code, کد ملی, شماره ملی",
+        r"\d{10}",
+    ),
+    NationalId("SG NRIC", "sg.nric", "nric, nric no, fin, fin no, nric fin", r"[STFGM]\d{7}[A-Z]"),
+    NationalId(
+        "HK identity card",
+        "hk.id",
+        "hkid, hkid no, 身份證, 身份證號碼",
+        r"[A-Z]{1,2}\d{6}(?:\([\dA]\)|[\dA])",
+    ),
+    NationalId(
+        "TW id",
+        "tw.id",
+        "身分證字號, 身分證, 身份證字號, tw id, national id no",
+        r"[A-Z][1289]\d{8}",
+    ),
+    NationalId(
+        "UY cédula",
+        "uy.ci",
+        "cedula, cedula identidad, cedula de identidad",
+        r"\d\.?\d{3}\.?\d{3}-?\d",
+    ),
+    NationalId("PE DNI", "pe.cui", "dni, cui, documento nacional", r"\d{8}-?[\dA-K]"),
+    NationalId("VE cédula", "ve.rif", "cedula, cedula identidad, rif", r"[VE]-?\d{8}-?\d"),
+    NationalId(
+        "DO cédula",
+        "do.cedula",
+        "cedula, cedula identidad, cedula de identidad",
+        r"\d{3}-?\d{7}-?\d",
+    ),
+    NationalId("CU carné", "cu.ni", "carne identidad, carne de identidad, ci", r"\d{11}"),
+    NationalId("SV NIT", "sv.nit", "nit", r"\d{4}-?\d{6}-?\d{3}-?\d"),
+    NationalId("NZ IRD number", "nz.ird", "ird, ird number, ird no", r"\d{2,3}-?\d{3}-?\d{3}"),
+    NationalId(
+        "AE Emirates ID",
+        "luhn",
+        "emirates id, eid number, eid no, الهوية الإماراتية",
+        r"784-?\d{4}-?\d{7}-?\d",
+        r"784-\d{4}-\d{7}-\d"),
+    NationalId("SA national id", "luhn", "iqama, iqama no, saudi id, رقم الهوية, رقم الإقامة", r"[12]\d{9}"),
+    NationalId("VN CCCD", "", "cccd, cmnd, so cccd, so cmnd, căn cước công dân, số cccd", r"\d{12}|\d{9}"),
+    NationalId("PH PhilSys", "", "philsys, philsys number, philsys no", r"\d{4}-?\d{4}-?\d{4}(?:-?\d{4})?"),
+    NationalId("NG NIN", "", "nin, bvn, national identification number", r"\d{11}"),
+    NationalId("GH card", "", "ghana card, ghana card number", r"GHA-\d{9}-\d", r"GHA-\d{9}-\d"),
+    NationalId("LK NIC", "", "nic, nic no, nic number", r"\d{9}[VX]|(?:19|20)\d{10}"),
+    NationalId(
+        "MT identity card",
+        "",
+        "id card number, identity card number, numru tal id",
+        r"\d{3,7}[MGAPLHBZ]",
+    ),
+    NationalId("MA CIN", "", "cin, cnie", r"[A-Z]{1,2}\d{5,6}"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
 
@@ -307,6 +394,22 @@ def _compiled() -> tuple[_Compiled, ...]:
 def _any_name() -> re.Pattern[str]:
     """Return the pattern of all names, so that most texts are looked at once."""
     return phrase_pattern(",".join(one.names for one in IDS))
+
+
+@cache
+def _index() -> PhraseIndex[int]:
+    """Return the index of the names of all ids, by their numbers."""
+    return PhraseIndex([(_ANY, ANY_ID_PHRASES), *((number, one.names) for number, one in enumerate(IDS))])
+
+
+def _ids_named_in(words: str) -> set[int]:
+    """Return the numbers of the ids whose names are in the words of a text, and `_ANY` for any country's."""
+    if words.isascii():
+        return _index().labels_in(words)
+    if not (_any_name().search(words) or ANY_ID.search(words)):
+        return set()
+    found = {number for number, one in enumerate(_compiled()) if one.names.search(words)}
+    return found | {_ANY} if ANY_ID.search(words) else found
 
 
 @cache
@@ -340,10 +443,11 @@ def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
     # A number alone has no words.
     words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
     named = _named(name.words, True)
-    if words and ANY_ID.search(words):
+    in_text = _ids_named_in(words)
+    if _ANY in in_text:
         return _compiled()
-    if words and _any_name().search(words):
-        named = tuple(one for one in _compiled() if one in named or one.names.search(words))
+    if in_text:
+        named = tuple(one for number, one in enumerate(_compiled()) if number in in_text or one in named)
     if _any_alone().search(text):
         return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
     return named

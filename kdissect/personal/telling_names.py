@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Generic, TypeVar
 
+from kdissect.personal.abbreviations import with_abbreviations
 from kdissect.personal.languages import BY_LANGUAGE
 from kdissect.personal.transliterated import transliterated
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _POSSESSIVE = re.compile(
@@ -73,6 +78,7 @@ _PHRASES = {
         "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, "
         "ip klijenta"
     ),
+    "forwarded": "forwarded for, xff, forwarded",
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
         "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
@@ -125,7 +131,7 @@ _PHRASES = {
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
     # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
-    "maybe_address": "via, gate, gade, vei, veg",
+    "maybe_address": "via, gate, gade, vei, veg, road",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
     "parcel": (
         "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
@@ -140,7 +146,8 @@ _PHRASES = {
     # Of a street without its number.
     "bare_number": "number, numero, num, numar",
     "house_number": (
-        "house number, housenumber, house no, house nr, building number, street number, hausnummer, hausnr, "
+        "house, house number, housenumber, house no, house nr, building number, street number, hausnummer, "
+        "hausnr, "
         "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
         "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, "
         "hisna stevilka, "
@@ -250,12 +257,48 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     and the last part of a compound says what it is. So their phrases may be the end of a word, unless
     `is_whole`.
     """
-    plain = {words_of(phrase) for phrase in phrases.split(",")}
+    plain = _plain(phrases)
     joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
     anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?=[{_PARTICLES}]| |$)" if ends else ""
     return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
+
+
+def _plain(phrases: str) -> set[str]:
+    """Return phrases that commas separate, as `words_of` returns them, and with abbreviations."""
+    return {short for phrase in phrases.split(",") for short in with_abbreviations(words_of(phrase))}
+
+
+def _endings(phrase: str) -> Iterator[str]:
+    """Yield a phrase with each of `_ENDINGS`."""
+    yield from (phrase + ending for ending in ("", "s", "number", "nummer", "numero", "num", "nr", "no"))
+    if phrase.endswith("s"):
+        yield f"{phrase}es"
+
+
+class PhraseIndex(Generic[T]):
+    """Finds phrases in words of ASCII, each with a label, as `phrase_pattern` does, but in one pass."""
+
+    def __init__(self, phrases: Iterable[tuple[T, str]]) -> None:
+        self._labels: dict[str, set[T]] = {}
+        self._lengths: dict[str, set[int]] = {}
+        for label, listed in phrases:
+            for phrase in _plain(listed):
+                for whole in _endings(phrase), _endings(phrase.replace(" ", "")):
+                    for one in whole:
+                        self._labels.setdefault(one, set()).add(label)
+                        first, *others = one.split(" ")
+                        self._lengths.setdefault(first, set()).add(1 + len(others))
+
+    def labels_in(self, words: str) -> set[T]:
+        """Return the labels of the phrases in some words."""
+        listed = words.split()
+        found: set[T] = set()
+        for at, word in enumerate(listed):
+            for length in self._lengths.get(word, ()):
+                found |= self._labels.get(" ".join(listed[at : at + length]), set())
+        return found
 
 
 def _all_phrases(tag: str) -> str:
@@ -321,8 +364,33 @@ for _tag in ("latitude", "longitude"):
         r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination"
         r"|\d+))*$"
     )
+# Which patterns words of ASCII may match: by the phrases in them, and by the last part of a compound.
+_TAG_OF_PHRASES = {
+    "birth_moment": "birth", "birth_before": "birth", "birth_after": "birth", "birth_alone": "birth",
+    "latitude_itself": "latitude", "longitude_itself": "longitude", "person_itself": "person",
+}  # fmt: skip
+_OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, tag) in _COMPOUNDS)
+_ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("s?", "s|").split("|"))
+
+
+_INDEX = PhraseIndex(
+    (tag, ",".join(_THINGS.split()) if tag == "thing" else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
+    for tag in _PATTERNS
+)
+
+
+def _may_match(words: str) -> Iterable[str]:
+    """Return the tags whose patterns words may match: trying them all takes ten times longer."""
+    if not words.isascii():
+        return _PATTERNS
+    found = _INDEX.labels_in(words)
+    has_end = any(word.endswith(_ENDS_OF_COMPOUNDS) for word in words.split())
+    return found | _OF_COMPOUNDS if has_end else found
+
+
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
+ANY_ID_PHRASES = _all_phrases("national")
 
 
 def _parted(words: str) -> str:
@@ -346,9 +414,7 @@ class Telling:
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
         tags = (
-            set()
-            if is_about
-            else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
+            set() if is_about else {tag for tag in _may_match(words) if says(_PATTERNS[tag], words, is_name)}
         )
         if words.rpartition(" ")[2] in _ABOUT_SECRETS:
             tags -= _OF_SECRETS
