@@ -49,7 +49,7 @@ _OF_ERA = re.compile(
     r"(?P<month>\d{1,2})[月./-] ?(?P<day>\d{1,2})日?"
 )
 _BUDDHIST, _BUDDHIST_YEARS = 543, range(2440, 2600)  # of Thailand, after years of the common era
-_OF_AIRLINES = re.compile(r"(\d{2})([A-Za-z]{3})(\d{4}|\d{2})")  # `29DEC87`
+_OF_AIRLINES = re.compile(r"(\d{1,2})[-/ ]?([A-Za-z]{3})[-/ ]?(\d{4}|\d{2})")  # `29DEC87`, `3-FEB-80`
 _MICROSOFT = re.compile(r"/Date\((-?\d{1,15})(?:[+-]\d{4})?\)/")  # JSON of .NET
 _DAYS_OF_DIGITS = re.compile(r"\d{8}")
 _SECONDS = 86_400  # of a day

@@ -12,7 +12,7 @@ _NUMBER = r"[-+]?\d{1,3}\.\d+"
 _OPENING = (
     r"(?<!\w)geo:|(?<!\w)s?ll=|(?<=[?&])(?:q|ll|sll|query|center|destination|origin|daddr|saddr|waypoint"
     r"|markers?)=|/maps\S{0,80}?/?@"
-    r"|#map=\d{1,2}/"
+    r"|/maps/(?:place|search|dir)/|#map=\d{1,2}/"
 )
 _PAIR = re.compile(
     rf"(?:(?P<opening>{_OPENING})"

@@ -127,6 +127,8 @@ _WEAKLY_ASSIGNED = re.compile(
 )
 # What a login file has after the name of a machine (.netrc).
 _NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,200})")
+# The user of a command such as curl.
+_OPTION = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@+-]{1,80}:([^\s\"']{4,200})")
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
@@ -273,15 +275,24 @@ def _formed(text: str) -> Iterator[Hit]:
     plain = text.lower()
     yield from _tokens(text, plain)
     if "://" in text and "@" in text:
-        for found in _URL.finditer(text):
-            if _is_secret(found[1]):
-                yield _hit(found, 1, "password in a URL", Confidence.SURE)
+        yield from _passwords(text, _URL, "password in a URL", Confidence.SURE)
+    if "-u" in text:  # a user and a group may be there, too
+        for found in _OPTION.finditer(text):
+            if _is_random(found[1], _SHORTEST_RANDOM):
+                yield _hit(found, 1, "password", Confidence.LIKELY)
     if any([word in plain for word in _WORDS_OF_SECRETS]):  # noqa: C419  a list is faster here
         yield from _assigned(text)
         yield from _weakly_assigned(text)
-        for found in _NETRC.finditer(text):
-            if _is_secret(found[1]):
-                yield _hit(found, 1, "password", Confidence.LIKELY)
+        yield from _passwords(text, _NETRC)
+
+
+def _passwords(
+    text: str, pattern: re.Pattern[str], form: str = "password", confidence: Confidence = Confidence.LIKELY
+) -> Iterator[Hit]:
+    """Yield the first groups of a pattern that may be secrets."""
+    for found in pattern.finditer(text):
+        if _is_secret(found[1]):
+            yield _hit(found, 1, form, confidence)
 
 
 def _assigned(text: str) -> Iterator[Hit]:
@@ -336,7 +347,7 @@ def _is_basic(text: str) -> bool:
 def _is_secret(text: str) -> bool:
     """Return whether a text may be a secret, and not a placeholder for one."""
     plain = text.strip()
-    if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
+    if len(plain) < _SHORTEST or plain.lower().rstrip(")") in _NO_SECRETS:
         return False
     return not any(
         pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)

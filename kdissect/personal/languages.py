@@ -80,7 +80,7 @@ BY_LANGUAGE = {
         "email": ("имейл, електронна поща, ел поща, мейл, емейл, e поща, имейл адрес, elektronna poshta"),
         "phone": (
             "телефон, мобилен, мобилен телефон, телефонен номер, gsm, тел, тел номер, мобилен номер, "
-            "gsm номер, telefon, mobilen"
+            "gsm номер, telefon, mobilen, обадете се на, моят номер е"
         ),
         "iban": "банкова сметка, сметка, номер на сметка, банкова сметка номер",
         "card": "номер на карта, карта, карта номер, кредитна карта",
@@ -172,7 +172,7 @@ BY_LANGUAGE = {
         "phone": (
             "telefon, mobitel, mobilni, broj mobitela, broj telefona, telefonski broj, tel, mob, "
             "mobilni telefon, mobilni broj, kontakt telefon, br telefona, br mobitela, телефон, "
-            "мобилни, број телефона, мобилни телефон"
+            "мобилни, број телефона, мобилни телефон, nazovite na, nazovite me na, moj broj je"
         ),
         "iban": "broj racuna, racun, ziro racun, број рачуна",
         "card": "broj kartice, kartica, број картице",
@@ -203,7 +203,8 @@ BY_LANGUAGE = {
         "email": "epost, e post, epostadresse, e postadresse, mailadresse",
         "phone": (
             "mobilnummer, mobiltelefon, telefonnummer, tlf nr, mobil nr, telefon, mobil, "
-            "kontakttelefon, mobil nummer, telefonnr privat"
+            "kontakttelefon, mobil nummer, telefonnr privat, ring til mig pa, ring meg pa, mit "
+            "nummer er, mitt nummer er"
         ),
         "iban": "kontonr, kontonummer",
         "card": "kortnr",
@@ -231,7 +232,7 @@ BY_LANGUAGE = {
         "phone": (
             "gsm nummer, gsmnummer, mobiel nummer, mobielnummer, telnummer, bel mij op, bel me op, "
             "telefoon, mobiel, mobiele telefoon, mobiele nummer, contactnummer, telefoon mobiel, "
-            "telefoonnr, tel nr"
+            "telefoonnr, tel nr, bereikbaar op, mijn nummer is, te bereiken op"
         ),
         "iban": "bankrekening, bankrekeningnummer, rekeningnr",
         "card": "creditcardnummer, kaartnr",
@@ -268,7 +269,8 @@ BY_LANGUAGE = {
             "evening phone, primary phone, secondary phone, emergency phone, contact tel, sms "
             "number, whatsapp number, text number, ring me on, text me on, ring me at, dial me on, "
             "my number is, phone contact, calling from, called from, callback, call back number, "
-            "callback number, phone home, phone work"
+            "callback number, phone home, phone work, call me back at, call back at, phone me at, "
+            "phone me on, call me under"
         ),
         "iban": (
             "acct iban, account iban, creditor iban, debtor iban, bank acct, beneficiary account, "
@@ -309,7 +311,8 @@ BY_LANGUAGE = {
         "birth": (
             "born on, brth dt, brthdt, birth dte, dte of birth, bday, birth dt, date birth, birth "
             "day, d o b, date of birth, dt of birth, dateofbirth, birthdt, date of b, doby, birth "
-            "date time, born date, birthdate date, b day, birthdate"
+            "date time, born date, birthdate date, b day, birthdate, birth ts, birth timestamp, dob "
+            "ts, dob timestamp, dob epoch, birth epoch"
         ),
         "address": (
             "addr1, stras, str adr, strt adr, addr2, address2, addr line, adr line, strt nm, street "
@@ -344,7 +347,8 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "telefon, telefoninumber, mobiiltelefon, mobiil, tel, mob, mobiilinumber, mobiili "
-            "number, telefoni number, kontakttelefon, mobiiltelefoni number, lauatelefon"
+            "number, telefoni number, kontakttelefon, mobiiltelefoni number, lauatelefon, helistage "
+            "numbril, minu number on"
         ),
         "iban": "arveldusarve, kontonumber, pangakonto, konto, pangakonto number, iban",
         "card": "kaardi number, kaardinumber",
@@ -387,7 +391,7 @@ BY_LANGUAGE = {
         "phone": (
             "matkapuhelin, matkapuhelinnumero, puhelinnro, puh, puhelinnumerot, kannykka, "
             "kannykkanumero, matkapuh, puhelin numero, yhteysnumero, yhteyspuhelin, puhelimen "
-            "numero, puhelimeni, numeroni"
+            "numero, puhelimeni, numeroni, soita numeroon, numeroni on"
         ),
         "iban": "tilinumero",
         "card": "korttinumero, luottokortin numero, maksukortti, kortin numero, kortin nro, kortti",
@@ -418,7 +422,8 @@ BY_LANGUAGE = {
         "phone": (
             "rappeler au, joignable au, appelez moi au, telephone portable, telephone mobile, tel "
             "portable, tel mobile, tel fixe, numero de telephone, num tel, no tel, numero telephone, "
-            "numero portable, telephone fixe, numero de portable, gsm, num telephone"
+            "numero portable, telephone fixe, numero de portable, gsm, num telephone, appeler au, "
+            "mon numero est, me joindre au, contacter au, contactez moi au"
         ),
         "iban": "compte bancaire, numero de compte, no compte",
         "card": ("numero de carte, numero carte, num carte, carte bancaire, carte de credit, no carte"),
@@ -459,7 +464,8 @@ BY_LANGUAGE = {
         "phone": (
             "rufen sie mich an, erreichbar unter, ruf mich an, telefon, telefon privat, telefon "
             "mobil, mobiltelefon, handynr, handy nr, mobilrufnummer, festnetz, festnetznummer, "
-            "kontakttelefon, telefonnr, tel nr"
+            "kontakttelefon, telefonnr, tel nr, rufen sie mich unter, rufe mich unter, mich unter, "
+            "anrufen unter, zuruckrufen unter, melden unter, meine nummer ist, meine nummer"
         ),
         "iban": "bankkonto, kontonr, konto nr",
         "card": "kartennr, kreditkartennr, karten nr",
@@ -494,7 +500,7 @@ BY_LANGUAGE = {
         "phone": (
             "τηλέφωνο, κινητό, κινητό τηλέφωνο, αριθμός τηλεφώνου, tilefono, kinito, τηλ, αριθμός "
             "κινητού, σταθερό τηλέφωνο, σταθερό, τηλέφωνο επικοινωνίας, αρ τηλεφώνου, kinito "
-            "tilefono, thlefwno, thlefono"
+            "tilefono, thlefwno, thlefono, καλέστε με στο, το τηλέφωνό μου, ο αριθμός μου"
         ),
         "iban": "τραπεζικός λογαριασμός, λογαριασμός, αρ λογαριασμού, αριθμός λογαριασμού",
         "card": "αριθμός κάρτας, κάρτα, αρ κάρτας, πιστωτική κάρτα",
@@ -555,7 +561,7 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "telefonszam, mobilszam, mobiltelefonszam, telefonszama, telefon, mobil, mobiltelefon, "
-            "tel szam, telszam, mobil szam, vezetekes telefon"
+            "tel szam, telszam, mobil szam, vezetekes telefon, telefonszamom, hivjon a, a szamom"
         ),
         "iban": "bankszamlaszam, szamlaszam, bankszamla",
         "card": "kartyaszam, bankkartyaszam, bankkartya",
@@ -602,7 +608,8 @@ BY_LANGUAGE = {
         "phone": (
             "telepon, nomor telepon, no telepon, no telp, telp, no hp, nomor hp, nomor ponsel, "
             "ponsel, telefon bimbit, hp, nomor telp, telp rumah, no telefon, nombor telefon, no tel, "
-            "no telepon rumah, handphone, no handphone, telefon, telepon seluler, no bimbit"
+            "no telepon rumah, handphone, no handphone, telefon, telepon seluler, no bimbit, hubungi "
+            "saya di, hubungi, telepon saya di, nomor saya"
         ),
         "iban": "nomor rekening, no rekening",
         "card": "nomor kartu, kartu kredit, no kad, no kartu, nomor kartu kredit, nombor kad",
@@ -634,7 +641,8 @@ BY_LANGUAGE = {
         "phone": (
             "numero di telefono, numero telefono, num telefono, telefono cellulare, cell, recapito "
             "telefonico, telefono, tel, cellulare, telefono mobile, n telefono, nr telefono, "
-            "recapito, telefono fisso"
+            "recapito, telefono fisso, chiamami al, chiamatemi al, il mio numero e, contattarmi al, "
+            "chiamare il"
         ),
         "iban": "conto corrente",
         "card": "numero carta, numero di carta, carta di credito",
@@ -723,7 +731,7 @@ BY_LANGUAGE = {
         "phone": (
             "telefons, talrunis, talruna numurs, mobilais, mobilais talrunis, telefona numurs, tel, "
             "mob, tel nr, telefons mobilais, mobila talruna numurs, mob talrunis, mobtalrunis, "
-            "kontakttalrunis, talr, mob tel, mobtel"
+            "kontakttalrunis, talr, mob tel, mobtel, zvaniet pa, mans numurs ir"
         ),
         "iban": "konta numurs, bankas konts",
         "card": "kartes numurs",
@@ -757,7 +765,7 @@ BY_LANGUAGE = {
         "phone": (
             "telefonas, telefono numeris, mobilusis, mobilusis telefonas, tel nr, tel, mob, mob tel, "
             "mobilaus telefono numeris, mobilus, telefono nr, kontaktinis telefonas, mobilusis nr, "
-            "mobtel, telefonas mobilus"
+            "mobtel, telefonas mobilus, skambinkite, mano numeris"
         ),
         "iban": "saskaitos numeris, banko saskaita",
         "card": "korteles numeris",
@@ -824,7 +832,8 @@ BY_LANGUAGE = {
         "email": "adres email, adres e mail, poczta elektroniczna",
         "phone": (
             "numer telefonu, nr telefonu, telefon komorkowy, nr tel, numer komorki, tel kom, telefon "
-            "kontaktowy, numer kontaktowy, kom"
+            "kontaktowy, numer kontaktowy, kom, zadzwonic pod, dzwonic pod numer, moj numer to, pod "
+            "numerem, pod numer"
         ),
         "iban": "nr konta, numer rachunku, nr rachunku, rachunek bankowy",
         "card": "numer karty, nr karty, karta platnicza",
@@ -851,7 +860,8 @@ BY_LANGUAGE = {
         "phone": (
             "telefone, tel, celular, telefone celular, telefone fixo, telemovel, numero de telefone, "
             "numero telefone, num telefone, numero celular, nr telemovel, numero telemovel, fone, "
-            "telefone contato, contato telefonico, telemovel numero"
+            "telefone contato, contato telefonico, telemovel numero, ligue para, me ligue no, meu "
+            "numero e, ligar para, contactar pelo"
         ),
         "iban": "conta bancaria, numero da conta, conta",
         "card": "numero do cartao, numero cartao, num cartao, cartao de credito, cartao credito",
@@ -881,7 +891,7 @@ BY_LANGUAGE = {
         "email": ("adresa email, adresa de email, adresa e mail, posta electronica, email, mail, posta"),
         "phone": (
             "nr telefon, telefon mobil, nr de telefon, numar mobil, telefon, tel, mobil, telefon "
-            "fix, numar de mobil, numar contact"
+            "fix, numar de mobil, numar contact, sunati la, suna la, numarul meu este, numarul meu"
         ),
         "iban": "cont iban, cont bancar",
         "card": "numar card, numar de card, nr card",
@@ -912,7 +922,8 @@ BY_LANGUAGE = {
         "phone": (
             "телефон, номер телефона, мобильный, мобильный телефон, контактный телефон, тел, моб, "
             "моб тел, мобильный номер, номер мобильного, контактный номер, сотовый, сотовый телефон, "
-            "домашний телефон, рабочий телефон, telefon, nomer telefona, mobilnyy"
+            "домашний телефон, рабочий телефон, telefon, nomer telefona, mobilnyy, позвоните мне по, "
+            "звоните по, мой номер, по номеру, по телефону"
         ),
         "iban": "номер счета, банковский счет, расчетный счет, счет",
         "card": ("номер карты, банковская карта, карта номер, кредитная карта, номер банковской карты"),
@@ -946,7 +957,7 @@ BY_LANGUAGE = {
         "phone": (
             "mobil, cislo mobilu, tel cislo, telefonni cislo, telefonne cislo, mobilni cislo, "
             "mobilne cislo, cislo mobilniho telefonu, kontaktni telefon, kontaktny telefon, mobilny "
-            "telefon"
+            "telefon, volejte na, zavolejte na, muj telefon je, moje cislo je, volajte na"
         ),
         "iban": "cislo uctu, bankovni ucet, bankovy ucet",
         "card": "cislo karty, platobna karta, platebni karta",
@@ -979,7 +990,8 @@ BY_LANGUAGE = {
         ),
         "phone": (
             "telefon, telefonska stevilka, mobilni telefon, gsm, tel, mobitel, gsm stevilka, tel "
-            "stevilka, kontaktni telefon, mobilna stevilka"
+            "stevilka, kontaktni telefon, mobilna stevilka, poklicite na, poklicite me na, moja "
+            "stevilka je"
         ),
         "iban": "stevilka racuna, bancni racun, transakcijski racun, trr",
         "card": "stevilka kartice",
@@ -1011,7 +1023,8 @@ BY_LANGUAGE = {
             "llameme al, llamame al, telefono, tel movil, movil, numero movil, numero celular, num "
             "telefono, num celular, tel celular, telefono fijo, telefono contacto, telefono de "
             "contacto, nro celular, numero de celular, nro movil, nro de telefono, tel contacto, "
-            "cel, nro cel"
+            "cel, nro cel, llamar al, mi numero es, mi telefono es, contactarme al, localizable en "
+            "el"
         ),
         "iban": ("cuenta bancaria, numero de cuenta, cuenta, nro cuenta, num cuenta, cuenta corriente, ccc"),
         "card": (
@@ -1049,7 +1062,7 @@ BY_LANGUAGE = {
         "email": "e postadress, epostadress",
         "phone": (
             "telefonnummer, mobiltelefon, mobilnr, tel nr, telefon, mobil, mobilnummer, "
-            "kontakttelefon, hemtelefon"
+            "kontakttelefon, hemtelefon, ring mig pa, nas pa, mitt nummer ar"
         ),
         "card": "kortnr, kreditkort",
         "ip": "ip adress",
@@ -1091,7 +1104,8 @@ BY_LANGUAGE = {
         "phone": (
             "telefon, telefon numarasi, telefon no, cep telefonu, gsm no, cep tel, telefonum, "
             "telefon numaram, cep no, cep numarasi, tel, tel no, irtibat telefonu, iletisim "
-            "numarasi, ev telefonu, is telefonu, gsm, gsm numarasi, mobil"
+            "numarasi, ev telefonu, is telefonu, gsm, gsm numarasi, mobil, numaramdan, numarasindan "
+            "arayin, beni su numaradan"
         ),
         "iban": "hesap no, hesap numarasi, banka hesabi",
         "card": "kart no, kart numarasi, kredi karti, kart numaram, kredi kartim",
@@ -1123,7 +1137,8 @@ BY_LANGUAGE = {
         "email": ("пошта, електронна пошта, ел пошта, імейл, мейл, емейл, електронна адреса, e пошта"),
         "phone": (
             "телефон, номер телефону, мобільний, мобільний телефон, тел, моб, моб тел, мобільний "
-            "номер, контактний телефон, номер мобільного, telefon"
+            "номер, контактний телефон, номер мобільного, telefon, зателефонуйте за номером, мій "
+            "номер, за номером, за телефоном"
         ),
         "iban": "номер рахунку",
         "card": "номер картки, карта, платіжна картка, картка",

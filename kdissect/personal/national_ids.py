@@ -150,7 +150,8 @@ IDS = (
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, versicherungsnr, sv nummer, "
+        "sv number, sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, "
+        "versicherungsnr, sv nummer, "
         "svnummer, "
         "svnr, sv nr, vsnr, vnr",
         r"\d{4} ?\d{6}",
@@ -359,13 +360,6 @@ IDS = (
     NationalId("NG NIN", "", "nin, bvn, national identification number", r"\d{11}"),
     NationalId("GH card", "", "ghana card, ghana card number", r"GHA-\d{9}-\d", r"GHA-\d{9}-\d"),
     NationalId("LK NIC", "", "nic, nic no, nic number", r"\d{9}[VX]|(?:19|20)\d{10}"),
-    NationalId(
-        "MT identity card",
-        "",
-        "id card number, identity card number, numru tal id",
-        r"\d{3,7}[MGAPLHBZ]",
-    ),
-    NationalId("MA CIN", "", "cin, cnie", r"[A-Z]{1,2}\d{5,6}"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
 

@@ -114,7 +114,7 @@ _PHRASES = {
         "real name, realname, name on card, card name, signatory name, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
-    "short_name": "fname, lname, mname",
+    "short_name": "fname, lname, mname, vname, nname",
     "part_of_name": "first, last, given, family",
     "any_name": (
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
@@ -131,7 +131,7 @@ _PHRASES = {
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
     # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
-    "maybe_address": "via, gate, gade, vei, veg, road",
+    "maybe_address": "via, gate, gade, vei, veg, road, ind, dir, str, end, dom",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
     "parcel": (
         "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
@@ -141,12 +141,17 @@ _PHRASES = {
     ),
     # As above, if there is a postal code: a way of shipping has a name, too.
     "maybe_parcel": (
-        "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega"
+        "sender, receiver, consignee, consignor, addressee, absender, expediteur, remitente, mittente, "
+        "nadawca, "
+        "remetente, afzender, avsandare, afsender, avsender, lahettaja, odesilatel, odosielatel, felado, "
+        "posiljatelj, gonderen, pengirim, shipping, billing, delivery, versand, rechnung, lieferung, "
+        "livraison, facturation, envio, entrega"
     ),
     # Of a street without its number.
     "bare_number": "number, numero, num, numar",
     "house_number": (
-        "house, house number, housenumber, house no, house nr, building number, street number, hausnummer, "
+        "bldg, bldg nb, bldg no, bldg nbr, house, house number, housenumber, house no, house nr, "
+        "building number, street number, hausnummer, "
         "hausnr, "
         "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
         "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, "
@@ -346,7 +351,7 @@ _OF_A_PERSON = re.compile(
 _PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis|ts|timestamp|epoch))?$"
 )
 # Right before a date in a sentence.
 _PATTERNS["birth_before"] = re.compile(

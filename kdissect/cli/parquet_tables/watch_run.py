@@ -30,6 +30,7 @@ from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.checkpoint_pledge import pledged, shards_of
 from kdissect.pipeline.streaming.micro_batch import Done
 from kdissect.pipeline.streaming.stream_settings import Settings
+from kdissect.pipeline.worker_packages import missing_there
 from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
 from kdissect.report.printable import printable
 from kdissect.stages.per_flow import OF_CAUSES, OF_PERSONAL
@@ -110,7 +111,13 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
 
         watch = Watch(settings, line.batch, line.warn, options.alert, options.grace)
         query = watch.start(session, Pace(options.once, options.interval))
-        follow(query, signals.came, progress)
+        try:
+            follow(query, signals.came, progress)
+        except Exception as error:
+            if (missing := missing_there(error)) is None:
+                raise
+            line.warn(missing)
+            return USAGE
         line.close()
     return UNREADABLE if line.unread else OK
 

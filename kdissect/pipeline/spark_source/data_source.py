@@ -30,7 +30,7 @@ from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
-from kdissect.pipeline.worker_packages import missing_here
+from kdissect.pipeline.worker_packages import require_here
 from kdissect.serdes.decoders import installed_modules
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class KdissectReader(DataSourceReader):
         """Record batches of a share. Raises ModuleNotFoundError if a package is missing here."""
         assert isinstance(partition, Share)
         options = self._options
-        missing = missing_here(self._modules, (options.table,))
-        if missing is not None:
-            raise ModuleNotFoundError(missing)
+        require_here(self._modules, (options.table,))
         use(options.limits)
         wanted = self._wanted()
         for batch in batches_of(partition, options):
