@@ -14,6 +14,7 @@ from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.bounds import MAX_HITS
 from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
+from kdissect.personal.greetings import greeted
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
@@ -43,6 +44,9 @@ _FIELDS_OF_PERSON = frozenset(
 )
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
+_TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
+_ENDS_OF_MESSAGES = frozenset({"to", "from", "recipient", "sender", "destination", "originator", "msisdn"})
+_DIGITS_OF_PHONE = re.compile(r"\+?\d{10,15}")
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
     "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
@@ -63,6 +67,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     """Return the personal data in a value's leaves, at most `MAX_HITS`."""
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
+    messages = _messages(leaves)
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
     apart = [leaf for leaf in leaves if alone.get(id(leaf)) or (leaf.is_part and id(leaf) in taken)]
     starts = [leaf.start for leaf in apart]
@@ -78,7 +83,8 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         elif leaf.is_part:
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
-            hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
+            named = leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
+            hits = [hit for hit in find_in(named) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
         structs.add(leaf, tags, hits)
@@ -116,7 +122,8 @@ class _Structs:
     def tags(self, leaf: Leaf) -> frozenset[str]:
         """Return the tags of a leaf's name."""
         tags = of_name(leaf.name).tags
-        return tags if not leaf.is_part or leaf.is_alone or self._has_names else tags - _NOT_IN_TEXT
+        is_plain = leaf.is_part and not leaf.is_alone and not self._has_names
+        return tags - _NOT_IN_TEXT if is_plain and _last_step(leaf).lower() != "holder" else tags
 
     def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
         """Count a leaf with its hits."""
@@ -159,6 +166,16 @@ def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
     """Return the holders with both names, such as `fname` and `lname`: one of them alone may be of a file."""
     firsts, lasts = ({one.holder for one in leaves if one.name.lower() == name} for name in names)
     return firsts & lasts
+
+
+def _messages(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders of messages: their ends may be phones of digits alone."""
+    return {leaf.holder for leaf in leaves if leaf.path.rpartition(".")[2].lower() in _TEXTS_OF_MESSAGES}
+
+
+def _is_end(leaf: Leaf, messages: set[int]) -> bool:
+    is_end = leaf.holder in messages and _last_step(leaf).lower() in _ENDS_OF_MESSAGES
+    return is_end and _DIGITS_OF_PHONE.fullmatch(leaf.text) is not None
 
 
 def _fonts(leaves: Sequence[Leaf]) -> set[int]:
@@ -214,6 +231,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
 
     yield from credentials(text, has_tag, bool(leaf.name))
     yield from emails(text, has_tag)
+    yield from greeted(text)
     if any(map(str.isdigit, text)):
         yield from birth_dates(text, has_birth)
         yield from ibans(text, has_tag)

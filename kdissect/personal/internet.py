@@ -22,9 +22,17 @@ _NO_DOMAINS = frozenset((
 ))  # fmt: skip
 _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _LONGEST_URL = 200
+# Ids of messages (RFC 5322, section 3.6.4).
+_MESSAGE_ID = re.compile(
+    r"(?:^|[\s\"'{,])(?:message[-_ ]?id|in[-_ ]?reply[-_ ]?to|references|content[-_ ]?id)"
+    r"[\"']?\s?[:=]\s?[^\n,;]*<?\Z",
+    re.IGNORECASE,
+)
 _NO_USERS = frozenset({"git", "hg", "svn"})
 # After a word and a slash there is a version: Chrome/81.2.69.142.
-_IPV4 = re.compile(r"(?<![\w.\-])(?<!\w/)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)")
+_IPV4 = re.compile(
+    r"(?<![\w.\-])(?:(?<!\w/)|(?=[\d.]{7,15}:\d{2,5}\b))(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)"
+)
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
 _PUBLIC = IPv6Network("2000::/3")  # RFC 4291, section 2.4, and IANA's registry of global unicast addresses
 _HARDWARE_DIGITS = 2  # in each group of an EUI-64 or a World Wide Name
@@ -49,6 +57,10 @@ def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
             continue
         if text[found.start() - 1 : found.start()] == "/" and domain.isupper():
             continue  # a principal of Kerberos: service/host@REALM
+        if has_tag(-1, "message_id") or _MESSAGE_ID.search(
+            text, max(0, found.start() - _LONGEST_URL), found.start()
+        ):
+            continue
         is_named = has_tag(found.start(), "email")
         confidence = Confidence.SURE if is_named else Confidence.LIKELY
         yield Hit(found.start(), found.end(), Kind.EMAIL, confidence)

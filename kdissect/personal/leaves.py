@@ -12,7 +12,7 @@ from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.telling_names import is_name_of_person, of_name
+from kdissect.personal.telling_names import is_about_fields, is_name_of_person, of_name
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
@@ -92,6 +92,12 @@ class _Struct:
     def holder(self) -> _Struct:
         """Return the struct of its next value: the one around it if the value is in a wrapper."""
         return self.outer if self.outer is not None and self.key in _WRAPPERS else self
+
+
+def _pointed(pointer: str) -> str:
+    """Return the name of the field of a JSON Pointer, with that of its struct if it is about fields."""
+    *_, holder, name = pointer.split("/")
+    return f"{holder} {name}" if is_about_fields(holder) else name
 
 
 def shown_step(key: str) -> str:
@@ -196,12 +202,10 @@ class _Made:
         if around.outer is not None and (around.is_list or (around.key or "").lower() in _ANY_VALUE):
             struct = around.outer
         key = struct.key or ""
-        if self._names_column(around, leaf):
-            self.leaves.append(leaf)
-            return
+        self._note_column(around, leaf)
         is_pointer = key == "path" and _POINTER.fullmatch(leaf.text) is not None
         if (is_pointer or _LABEL.fullmatch(key)) and not leaf.is_number and not around.is_list:
-            label = leaf.text.rpartition("/")[2] if is_pointer else leaf.text
+            label = _pointed(leaf.text) if is_pointer else leaf.text
             self._labels.setdefault(struct.number, (len(self.leaves), label))
         elif struct.number in self._labels and (
             _LABELLED.fullmatch(key)
@@ -234,19 +238,15 @@ class _Made:
         self._values.setdefault(place, []).append((len(self.leaves), key))
         return leaf
 
-    def _names_column(self, around: _Struct, leaf: Leaf) -> bool:
-        """Note the name of a column: `{"columns": [{"name": ...}], "rows": [[...]]}`. Return whether it is
-        one.
-        """
+    def _note_column(self, around: _Struct, leaf: Leaf) -> None:
+        """Note the name of a column: `{"columns": [{"name": ...}], "rows": [[...]]}`."""
         listed = around.outer
         if around.is_list or leaf.is_number or listed is None or not listed.is_list or listed.outer is None:
-            return False
+            return
         is_column = (listed.outer.key or "").lower() in _COLUMNS and around.number not in self._named_columns
-        if not is_column or _COLUMN_NAME.fullmatch(around.key or "") is None:
-            return False
-        self._named_columns.add(around.number)
-        self._columns.setdefault(listed.outer.number, []).append(leaf.text)
-        return True
+        if is_column and _COLUMN_NAME.fullmatch(around.key or "") is not None:
+            self._named_columns.add(around.number)
+            self._columns.setdefault(listed.outer.number, []).append(leaf.text)
 
     def _header(self, around: _Struct, struct: _Struct, leaf: Leaf) -> list[str]:
         """Return the names in the first row of a list of lists, if the item is in another row."""

@@ -20,6 +20,7 @@ from kdissect.personal.telling_names import (
     words_of,
 )
 
+_NUMBERS = ("numero", "num", "nro", "nr", "no")  # before the name of an id
 _ANY = -1  # in place of the number of an id
 _BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
 
@@ -51,13 +52,15 @@ IDS = (
     NationalId(
         "ES DNI",
         "es.dni",
-        "dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        "dni, nif, document number, document no, documento, documento identidad, doc identidad, "
+        "identidad, numero documento",
         r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
     ),
     NationalId(
         "ES NIE",
         "es.nie",
-        "nie, dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        "nie, dni, nif, document number, document no, documento, documento identidad, doc identidad, "
+        "identidad, numero documento",
         r"[XYZ][- ]?\d{1}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
     ),
     NationalId(
@@ -371,12 +374,18 @@ class _Compiled(NamedTuple):
     alone: re.Pattern[str] | None
 
 
+def _names(one: NationalId) -> str:
+    """Return the names of an id, also as databases join them: `numerocpf`."""
+    short = [name.strip() for name in one.names.split(",") if " " not in name.strip()]
+    return ",".join([one.names, *(f"{number}{name}" for number in _NUMBERS for name in short)])
+
+
 @cache
 def _compiled() -> tuple[_Compiled, ...]:
     return tuple(
         _Compiled(
             one,
-            phrase_pattern(one.names),
+            phrase_pattern(_names(one)),
             re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}", re.IGNORECASE),
             re.compile(f"{_BEFORE}(?:{one.alone}){_AFTER}") if one.alone else None,
         )
@@ -387,13 +396,13 @@ def _compiled() -> tuple[_Compiled, ...]:
 @cache
 def _any_name() -> re.Pattern[str]:
     """Return the pattern of all names, so that most texts are looked at once."""
-    return phrase_pattern(",".join(one.names for one in IDS))
+    return phrase_pattern(",".join(map(_names, IDS)))
 
 
 @cache
 def _index() -> PhraseIndex[int]:
     """Return the index of the names of all ids, by their numbers."""
-    return PhraseIndex([(_ANY, ANY_ID_PHRASES), *((number, one.names) for number, one in enumerate(IDS))])
+    return PhraseIndex([(_ANY, ANY_ID_PHRASES), *((number, _names(one)) for number, one in enumerate(IDS))])
 
 
 def _ids_named_in(words: str) -> set[int]:

@@ -25,6 +25,7 @@ _IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
 # Of plurals, and what databases that fold case join: `telefonnr`.
+_WRITTEN_OUT = re.compile(r"([oau])e|(?<=a)a()")
 _ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
 _PARTICLES = "をはがのも은는이가을를"  # after a noun, in a sentence of Japanese or Korean
 UNDIVIDED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
@@ -79,6 +80,7 @@ _PHRASES = {
         "ip klijenta"
     ),
     "forwarded": "forwarded for, xff, forwarded",
+    "message_id": "message id, msg id, in reply to, references, content id",
     "version": (
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
         "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
@@ -120,7 +122,9 @@ _PHRASES = {
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
     ),
     "person": (
-        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, "
+        "driver, courier, chauffeur, fahrer, conductor, motorista, chofer, kierowca, bestuurder, forare, "
+        "kuljettaja, autista, kurier, repartidor, assignee, uploader, customer, user, person, patient, "
+        "employee, contact, recipient, doctor, physician, member, attendee, "
         "participant, visitor, "
         "rider, arzt, medecin, medico, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
@@ -442,8 +446,13 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 
 @lru_cache(4096)
 def of_name(name: str) -> Telling:
-    """Return the tags of a field's name."""
-    return Telling(words_of(name), True)
+    """Return the tags of a field's name. Letters with marks may be written as two: `foedelsedatum`."""
+    words = words_of(name)
+    found = Telling(words, True)
+    if not found.tags and _WRITTEN_OUT.search(words):
+        written = Telling(_WRITTEN_OUT.sub(r"\1", words), True)
+        return written if written.tags else found
+    return found
 
 
 def without(tag: str, words: str) -> str:
@@ -452,6 +461,16 @@ def without(tag: str, words: str) -> str:
     for found in _PATTERNS[tag].finditer(words):  # noqa: B007  the last one counts
         pass
     return words if found is None else words[: found.start()].strip()
+
+
+def is_about_fields(name: str) -> bool:
+    """Return whether what a name holds is about fields, such as their labels."""
+    return _ABOUT_FIELDS.search(words_of(name)) is not None
+
+
+def is_phrase(text: str, tag: str) -> bool:
+    """Return whether a text is one of the phrases of a tag, and nothing else."""
+    return _PATTERNS[tag].fullmatch(words_of(text)) is not None
 
 
 def is_name_of_person(name: str) -> bool:

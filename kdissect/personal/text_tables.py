@@ -11,6 +11,7 @@ from kdissect.personal.telling_names import of_name
 
 _RULER = re.compile(r"[ \t|+:=-]*-{2,}[ \t|+:=-]*")
 _MOST_COLUMNS = 200
+_OF_THINGS = frozenset({"thing", "no_address", "version"})
 
 
 def table_leaves(text: str) -> list[Leaf]:
@@ -25,7 +26,7 @@ def table_leaves(text: str) -> list[Leaf]:
         if _RULER.fullmatch(plain):
             columns = [cell.strip() for _, cell in _cells(before)]
             if len(columns) > 1:
-                names = columns if any(of_name(one).tags for one in columns) else []
+                names = columns if any(of_name(one).tags - _OF_THINGS for one in columns) else []
         elif names:
             cells = _cells(line)
             if len(cells) != len(names):

@@ -28,7 +28,7 @@ _IS_EDIFACT = re.compile(r"(?:UNA.{6}\s*)?UN[BH]\+")
 _IS_X12 = re.compile(r"(?:ISA|ST)(?P<field>[*|])")
 # Name and address of who orders or receives a payment (MT103, fields 50a and 59a).
 _PARTY = re.compile(
-    r"^:(?:50[KFH]|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:2/)?(?P<street>[^\n:/]{3,35})",
+    r"^:(?:50[KFH]|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:(?:2/)?(?P<street>[^\n:/]{3,35}))?",
     re.MULTILINE,
 )
 
@@ -44,6 +44,7 @@ def trade_leaves(text: str) -> list[Leaf]:
         _leaf(name, text, number, *found.span(group))
         for number, found in enumerate(_PARTY.finditer(text), 1)
         for group, name in (("name", "full name"), ("street", "street"))
+        if found[group]
     ]
 
 

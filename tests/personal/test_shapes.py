@@ -52,6 +52,11 @@ FIELDS = {
     "user-anna@example.com-7": [EMAIL],
     "wachtwoord: S3cr3t!x9": ["credential"],
     "curl -u anna:S3cr3tPw https://host/": ["credential"],
+    '{"foernamn":"Oskar","foedelsedatum":"1963-11-19"}': [NAME, BIRTH],
+    '{"driver":{"name":"Anna Novak","plate":"KS 1"}}': [NAME],
+    '{"to":"48224036217","from":"ACME","text":"Hi Anna, your parcel arrives."}': [PHONE, NAME],
+    "calvobe/49.167.61.214:54484 Learn": ["ip_address"],
+    '{"numerocpf":"15598273519"}': ["national_id"],
 }
 NOTHING = (
     '{"trip":{"name":"Holiday","from":"Berlin","to":"Paris"}}',
@@ -61,6 +66,13 @@ NOTHING = (
     "[first] => a\n[count] => 5",
     '[["a","b"],["Anna","Novak"]]',
     "make test -u root:wheel",
+    '{"locale":"de","messages":{"firstName":"Vorname","lastName":"Nachname"}}',
+    '{"senderName":"ACME Shop","subject":"News"}',
+    '[{"op":"add","path":"/labels/password","value":"rotated"}]',
+    "Hello World!",
+    "Dear Customer, hi Team, hello there!",
+    '{"messageId":"<0db8188d588f4708@mx1.corp.example>"}',
+    "Message-ID: <0db8188d588f4708@mx1.corp.example>",
 )
 IDS = {
     "sg.nric": ("S1234567D", "S1234567A"),
