@@ -130,7 +130,8 @@ _NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,20
 # The user of a command such as curl.
 _OPTION = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@+-]{1,80}:([^\s\"']{4,200})")
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
-_CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
+_CALL = re.compile(r"[A-Za-z_][\w.]*[\[(][\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
+_SENTENCE = re.compile(r"\w[^\n]*?(?: [^\n ]+){3,}[.!?]|\w\S*(?: \S+){7,}")
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
 # `os.environ["X"]`, `process.env.DB_PASSWORD`, `Optional[str]`, `getPassword()`, `_API_KEYS`
 _CODE = re.compile(
@@ -376,7 +377,7 @@ def _is_basic(text: str) -> bool:
 def _is_secret(text: str) -> bool:
     """Return whether a text may be a secret, and not a placeholder for one."""
     plain = text.strip()
-    if len(plain) < _SHORTEST or plain.lower().rstrip(")") in _NO_SECRETS:
+    if _SENTENCE.fullmatch(plain) or len(plain) < _SHORTEST or plain.lower().rstrip(")") in _NO_SECRETS:
         return False
     return not any(
         pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)

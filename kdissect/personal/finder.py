@@ -44,8 +44,13 @@ _FIELDS_OF_PERSON = frozenset(
 )
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
+_OF_ROLE = re.compile(
+    r"(?:no-?reply|donotreply|support|info|service|newsletter|notifications?)@", re.IGNORECASE
+)
 _TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
 _ENDS_OF_MESSAGES = frozenset({"to", "from", "recipient", "sender", "destination", "originator", "msisdn"})
+_OF_CARDS = re.compile(r"card_?(?:holder|expir|exp)", re.IGNORECASE)
+_DIGITS_OF_CARD = re.compile(r"\d{15,16}")
 _DIGITS_OF_PHONE = re.compile(r"\+?\d{10,15}")
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
@@ -67,7 +72,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     """Return the personal data in a value's leaves, at most `MAX_HITS`."""
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
-    messages = _messages(leaves)
+    messages, cards = _messages(leaves), _cards(leaves)
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
     apart = [leaf for leaf in leaves if alone.get(id(leaf)) or (leaf.is_part and id(leaf) in taken)]
     starts = [leaf.start for leaf in apart]
@@ -84,6 +89,8 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
             named = leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
+            if leaf.holder in cards and _DIGITS_OF_CARD.fullmatch(leaf.text):
+                named = leaf._replace(name=f"{leaf.name} card")
             hits = [hit for hit in find_in(named) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
@@ -127,7 +134,7 @@ class _Structs:
 
     def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
         """Count a leaf with its hits."""
-        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits) and not _OF_ROLE.match(leaf.text)
         self._evident[leaf.holder] += is_evident
         self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
 
@@ -171,6 +178,11 @@ def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
 def _messages(leaves: Sequence[Leaf]) -> set[int]:
     """Return the holders of messages: their ends may be phones of digits alone."""
     return {leaf.holder for leaf in leaves if leaf.path.rpartition(".")[2].lower() in _TEXTS_OF_MESSAGES}
+
+
+def _cards(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders of payments by card: its number may have the name of an account."""
+    return {leaf.holder for leaf in leaves if _OF_CARDS.match(_last_step(leaf))}
 
 
 def _is_end(leaf: Leaf, messages: set[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Names after a greeting, at the begin of a message: `Dear Anna,`."""
+"""Names after a greeting or an introduction in a message: `Dear Anna,`, `my name is Anna Novak.`"""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ _GREETED = re.compile(
     rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? "
     r"(?P<name>[^\W\d_a-z][^\W\d_]{1,24}(?: [^\W\d_a-z][^\W\d_'\u2019-]{1,24}){0,3})(?=[,!:]|\.\s)"
 )
+_INTRODUCED = re.compile(
+    r"(?i:\b(?:my name is|mein name ist|ich hei(?:ss|\u00df)e|me llamo|mi nombre es"
+    r"|je m['\u2019]appelle|mon nom est|mi chiamo"
+    r"|il mio nome \u00e8|meu nome \u00e9|chamo-me|mijn naam is|mit navn er|mitt namn \u00e4r"
+    r"|jag heter|jeg heter|nimeni on"
+    r"|nazywam si\u0119|jmenuji se|vol\u00e1m sa|a nevem|numele meu este|m\u0103 numesc"
+    r"|benim ad\u0131m|ad\u0131m|zovem se"
+    r"|ime mi je|minu nimi on|mans v\u0101rds ir|mano vardas|nama saya)) "
+    r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_][^\W\d_'\u2019-]{1,24}){0,3})(?=[,.;!)]|\s*$)",
+    re.MULTILINE,
+)
 # Who is greeted without a name.
 _OTHERS = frozenset((
     "customer", "customers", "sir", "madam", "all", "team", "there", "everyone", "everybody", "world",
@@ -35,11 +46,11 @@ _OTHERS = frozenset((
 
 
 def greeted(text: str) -> Iterator[Hit]:
-    """Yield the names of people who are greeted in a text."""
-    for found in _GREETED.finditer(text):
+    """Yield the names of people who are greeted in a text, or who introduce themselves."""
+    for found in (*_GREETED.finditer(text), *_INTRODUCED.finditer(text)):
         name = found["name"]
         words = name.split()
-        is_other = not all(word[0].isupper() and word.lower() not in _OTHERS for word in words)
+        is_other = not words[-1][0].isupper() or any(word.lower() in _OTHERS for word in words)
         if not is_other and is_name(name):
             start, end = found.span("name")
             yield Hit(start, end, Kind.NAME, Confidence.POSSIBLE, "after a greeting")

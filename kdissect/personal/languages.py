@@ -261,7 +261,8 @@ BY_LANGUAGE = {
             "user mail, recipient mail"
         ),
         "phone": (
-            "phone no, wa id, ph nbr, tel nbr, mob nbr, cell nbr, contact nbr, mobile no, mobile "
+            "caller id, callerid, phone no, wa id, ph nbr, tel nbr, mob nbr, cell nbr, contact nbr, "
+            "mobile no, mobile "
             "number, contact number, contact no, contact phone, mob no, reach me on, reach me at, "
             "call me on, mob nb, phne nb, cellphone, landline, home phone, work phone, phone nbr, "
             "phone num, phn, phn no, ph no, tel number, tel num, telephone number, telephone no, "
@@ -291,7 +292,8 @@ BY_LANGUAGE = {
             "root password, admin password, master password, app password, application password"
         ),
         "name": (
-            "forename, frst nm, lst nm, frst name, lst name, vorna, nachn, first nm, last nm, full "
+            "addressee, forename, frst nm, lst nm, frst name, lst name, vorna, nachn, first nm, "
+            "last nm, full "
             "nm, cust nm, customer nm, beneficiary name, payee name, payer name, debtor name, "
             "creditor name, passenger name, traveller name, user full name, father name, mother "
             "name, mothers maiden name, fathers name, preferred name, forenames, given names, family "

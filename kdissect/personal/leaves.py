@@ -26,7 +26,7 @@ _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "
 _OF_PLANS = frozenset(
     {"nationalnumber", "national_number", "nsn", "subscribernumber", "localnumber", "linenumber"}
 )  # of libphonenumber's PhoneNumber
-_PARCELS = frozenset({"parcel", "maybe_parcel"})
+_ADDRESSES = frozenset({"address", "parcel", "maybe_parcel"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABEL = re.compile(
@@ -50,6 +50,7 @@ _ANY_VALUE = frozenset(
 )
 # Tables: names of columns, and lists of rows next to them.
 _COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
+_ROW = frozenset({"columnvalues", "column_values", "row", "values"})  # next to names of columns
 _COLUMN_NAME = re.compile(r"(?:column_?)?(?:name|label)|field|title", re.IGNORECASE)
 _NEUTRAL = frozenset(
     {"formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"}
@@ -116,7 +117,7 @@ def full_name(name: str, holder_name: str) -> str:
         return f"{name} name"
     if plain in _OF_PLANS and "phone" in of_name(holder_name).tags:
         return f"{holder_name} number"
-    if _LINE.fullmatch(name) and of_name(holder_name).tags & _PARCELS:
+    if _LINE.fullmatch(name) and of_name(holder_name).tags & _ADDRESSES:
         return f"address {name}"
     if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
         return f"{holder_name} {name}"
@@ -262,6 +263,9 @@ class _Made:
         if not struct.is_list:
             if (struct.key or "").lower() in _COLUMNS and not leaf.is_number:
                 self._columns.setdefault(struct.number, []).append(leaf.text)
+            elif (struct.key or "").lower() in _ROW and around.at < len(self._columns.get(struct.number, ())):
+                name = self._columns[struct.number][around.at]
+                return leaf._replace(name=name, is_item=False, holder=struct.number)
             return leaf
         names = self._columns.get(struct.outer.number if struct.outer is not None else 0)
         names = self._header(around, struct, leaf) if names is None else names

@@ -20,6 +20,7 @@ from kdissect.personal.telling_names import (
     words_of,
 )
 
+_ALL_DIGITS = re.compile(r"\\d\{(\d+)\}")
 _NUMBERS = ("numero", "num", "nro", "nr", "no")  # before the name of an id
 _ANY = -1  # in place of the number of an id
 _BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
@@ -380,13 +381,19 @@ def _names(one: NationalId) -> str:
     return ",".join([one.names, *(f"{number}{name}" for number in _NUMBERS for name in short)])
 
 
+def _with_blanks(form: str) -> str:
+    """Return the form of an id of digits alone with blanks or dots between them, as people write them."""
+    plain = _ALL_DIGITS.fullmatch(form)
+    return form if plain is None else rf"\d(?:[ .]?\d){{{int(plain[1]) - 1}}}"
+
+
 @cache
 def _compiled() -> tuple[_Compiled, ...]:
     return tuple(
         _Compiled(
             one,
             phrase_pattern(_names(one)),
-            re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}", re.IGNORECASE),
+            re.compile(f"{_BEFORE}(?:{_with_blanks(one.form)}){_AFTER}", re.IGNORECASE),
             re.compile(f"{_BEFORE}(?:{one.alone}){_AFTER}") if one.alone else None,
         )
         for one in IDS

@@ -48,6 +48,9 @@ _STREET = re.compile(
     r"|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade"
     r"|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
     r"|stigen|katu|tie|iela|gatve|utca)"
+    r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale|vicolo|piazza"
+    r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi|k[öo]r[úu]t"
+    r"|aleja|plac|osiedle|al|os"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
 )
@@ -119,7 +122,7 @@ def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     `is_small`: it may be without capitals.
     """
     plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
-    plain = _CHILD_OF.sub("", plain)
+    plain = _CHILD_OF.sub("", plain).replace("^", " ")  # parts of names in DICOM
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):

@@ -82,6 +82,7 @@ _PHRASES = {
     "forwarded": "forwarded for, xff, forwarded",
     "message_id": "message id, msg id, in reply to, references, content id",
     "version": (
+        "fw, deps, libs, libraries, lockfile, sbom, fixed in, patched in, "
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
         "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
         "plugin, plugins, "
@@ -229,7 +230,8 @@ _THINGS = (
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
     "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required",
-    "changed", "updated", "created", "rotation", "age",
+    "changed", "updated", "created", "rotation", "age", "ttl", "lifetime", "timeout", "seconds", "minutes",
+    "hours", "days", "endpoint", "url", "uri", "limit",
 ))  # fmt: skip
 _OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
@@ -352,7 +354,9 @@ _OF_A_PERSON = re.compile(
     rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d"
     rf"_]{{3,}})"
 )
-_PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
+_PATTERNS["person_itself"] = re.compile(
+    rf"^(?:(?:lead|main|primary|secondary|first|second|other|emergency) )?(?:{_PATTERNS['person'].pattern})$"
+)
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
     rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis|ts|timestamp|epoch))?$"

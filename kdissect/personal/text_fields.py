@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
@@ -12,7 +13,7 @@ from kdissect.personal.health_messages import health_leaves
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
 from kdissect.personal.sql_values import sql_leaves
-from kdissect.personal.telling_names import of_name
+from kdissect.personal.telling_names import is_phrase, of_name
 from kdissect.personal.text_tables import table_leaves
 from kdissect.personal.trade_messages import trade_leaves
 
@@ -143,6 +144,9 @@ _IF_TELLING = frozenset({
     "shown", "line", "entry", "cell", "double", "apostrophes", "printed", "arrowed", "pointed", "shot",
     "serialized", "given", "phrase", "listed", "right",
 })  # fmt: skip
+_MOST_WORDS = 12  # of a line without a sign between its name and its value
+_SEPARATED = re.compile(r"[:=|;{}<>\t]")
+_OF_PLAIN_LINES = ("name", "address", "birth", "phone", "email", "iban", "card", "national")
 _MAILBOXES = frozenset({"mailbox", "person"})
 
 
@@ -157,7 +161,7 @@ def text_leaves(text: str, name: str) -> list[Leaf]:
         or _cells(text)
         or _card(text)
         or _embedded(text)
-        or _fields(text)
+        or chain(_fields(text), _plain_lines(text))
     ):
         leaves.append(leaf)
         if len(leaves) >= MAX_LEAVES:
@@ -215,6 +219,33 @@ def _fields(text: str) -> Iterator[Leaf]:
         yield Leaf(
             path, name, written, False, holder, holder_name, start, end, is_part=True, is_alone=is_alone
         )
+
+
+def _plain_lines(text: str) -> list[Leaf]:
+    """Return the values of lines that begin with the name of a field, if there are at least two of them."""
+    leaves: list[Leaf] = []
+    at = 0
+    for line in text.splitlines(keepends=True):
+        words = line.split()
+        if 1 < len(words) <= _MOST_WORDS and not _SEPARATED.search(line):
+            count = _words_of_name(words)
+            if count:
+                value = line.split(maxsplit=count)[count].rstrip()
+                name = " ".join(words[:count])
+                path, end = f"$.{shown_step(name)}"[:MAX_PATH], at + len(line.rstrip())
+                start = end - len(value)
+                leaf = Leaf(path, name, value, False, _LINES, "", start, end, is_part=True, is_alone=True)
+                leaves.append(leaf)
+        at += len(line)
+    return leaves if len(leaves) > 1 else []
+
+
+def _words_of_name(words: list[str]) -> int:
+    """Return how many words at the begin of a line are the name of a field; 0 if none."""
+    for count in range(min(4, len(words) - 1), 0, -1):
+        if any(is_phrase(" ".join(words[:count]), tag) for tag in _OF_PLAIN_LINES):
+            return count
+    return 0
 
 
 class _Elements:
