@@ -10,7 +10,6 @@ from kdissect.model.extras import missing_personal
 from kdissect.serdes.decoders import missing_modules
 from kdissect.stages.per_flow import OF_PERSONAL
 
-
 _RAISED = re.compile(rf"{ModuleNotFoundError.__name__}: (on \S+, [^\n]+)")
 
 

@@ -30,8 +30,8 @@ from kdissect.pipeline.streaming.arrivals.candidates import Patience
 from kdissect.pipeline.streaming.checkpoint_pledge import pledged, shards_of
 from kdissect.pipeline.streaming.micro_batch import Done
 from kdissect.pipeline.streaming.stream_settings import Settings
-from kdissect.pipeline.worker_packages import missing_there
 from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
+from kdissect.pipeline.worker_packages import missing_there
 from kdissect.report.printable import printable
 from kdissect.stages.per_flow import OF_CAUSES, OF_PERSONAL
 
