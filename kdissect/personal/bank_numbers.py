@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from kdissect.personal.hits import Confidence, Hit, Kind
 
 _IBAN = re.compile(
-    r"(?<![\w-])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,4})?(?![\w-])", re.IGNORECASE
+    r"(?<![\w-])[A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]{4}){2,7}(?:[ .-]?[A-Z0-9]{1,4})?(?![\w-])", re.IGNORECASE
 )
 _CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)")
 _GROUPED = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5}|\d{4}([ -])\d{6}\3\d{4}")
@@ -33,7 +33,7 @@ def ibans(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
     for found in _IBAN.finditer(text):
         start, number = found.start(), _longest(found[0], iban.is_valid)
         # In small letters, hashes may look like one with letters.
-        is_usual = number.isupper() or number[2:].replace(" ", "").replace("-", "").isdigit()
+        is_usual = number.isupper() or re.sub(r"[ .-]", "", number[2:]).isdigit()
         if number and (is_usual or has_tag(start, "iban")):
             yield Hit(start, start + len(number), Kind.IBAN, Confidence.SURE, number[:2].upper())
 

@@ -23,7 +23,33 @@ _WITH_MONTH = re.compile(
     rf"]{{1,2}}"
     r"(?:(?P<after>\d{1,2})(?:st|nd|rd|th)?,? )?(?P<year>\d{4})(?: ?\u0433\.?)?"
 )
-_OF_AIRLINES = re.compile(r"(\d{2})([A-Za-z]{3})(\d{4}|\d{2})")  # `29DEC87`
+# As programs print a moment: `Sun Feb 03 1980 00:00:00 GMT+0100`, `Sun, 03 Feb 1980 00:00:00 +0000`.
+_PRINTED = re.compile(
+    rf"[A-Za-z]{{3,9}},? (?P<date>{_NAME_OF_MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}} {_NAME_OF_MONTH} \d{{4}})"
+    r"(?: \d{2}:\d{2}.{0,60})?"
+)
+_WITH_TIME = re.compile(r"(?P<day>\d{8})(?:000000|T000000Z?)")
+# Years of Japanese eras begin with these.
+_ERAS = {
+    "明治": 1867,
+    "大正": 1911,
+    "昭和": 1925,
+    "平成": 1988,
+    "令和": 2018,
+    "M": 1867,
+    "T": 1911,
+    "S": 1925,
+    "H": 1988,
+    "R": 2018,
+    "民國": 1911,
+    "民国": 1911,
+}
+_OF_ERA = re.compile(
+    rf"(?P<era>{'|'.join(_ERAS)})(?P<year>\d{{1,3}}|元)[年./-] ?"
+    r"(?P<month>\d{1,2})[月./-] ?(?P<day>\d{1,2})日?"
+)
+_BUDDHIST, _BUDDHIST_YEARS = 543, range(2440, 2600)  # of Thailand, after years of the common era
+_OF_AIRLINES = re.compile(r"(\d{1,2})[-/ ]?([A-Za-z]{3})[-/ ]?(\d{4}|\d{2})")  # `29DEC87`, `3-FEB-80`
 _MICROSOFT = re.compile(r"/Date\((-?\d{1,15})(?:[+-]\d{4})?\)/")  # JSON of .NET
 _DAYS_OF_DIGITS = re.compile(r"\d{8}")
 _SECONDS = 86_400  # of a day
@@ -53,8 +79,17 @@ def birth_dates(text: str, is_named: Callable[[int, int], bool]) -> Iterator[Hit
 def is_birth_date(text: str) -> bool:
     """Return whether a text is a date on which a person may be born."""
     plain = text.strip()
-    if len(plain) > _LONGEST_DAY and plain.lstrip("-").isdigit():  # a number that is written as a text
+    if (
+        len(plain) > _LONGEST_DAY and not _WITH_TIME.fullmatch(plain) and plain.lstrip("-").isdigit()
+    ):  # a number that is written as a text
         return is_birth_number(plain)
+    printed = _PRINTED.fullmatch(plain) or _WITH_TIME.fullmatch(plain)
+    if printed is not None:
+        plain = printed[1]
+    era = _OF_ERA.fullmatch(plain)
+    if era is not None:
+        year = _ERAS[era["era"]] + (1 if era["year"] == "元" else int(era["year"]))
+        return _is_day(year, int(era["month"]), int(era["day"]))
     found = _DIGITS_OF_DAY.fullmatch(plain) or _YEAR_FIRST.fullmatch(plain)
     if found is not None:
         return _is_day(int(found["year"]), int(found["month"]), int(found["day"]))
@@ -106,6 +141,8 @@ def is_birth_number(text: str) -> bool:
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
+    if year in _BUDDHIST_YEARS:
+        year -= _BUDDHIST
     try:
         return _OLDEST <= date(year, month, day) <= date.today() and date(year, month, day) != _EPOCH
     except ValueError:

@@ -12,7 +12,7 @@ _NUMBER = r"[-+]?\d{1,3}\.\d+"
 _OPENING = (
     r"(?<!\w)geo:|(?<!\w)s?ll=|(?<=[?&])(?:q|ll|sll|query|center|destination|origin|daddr|saddr|waypoint"
     r"|markers?)=|/maps\S{0,80}?/?@"
-    r"|#map=\d{1,2}/"
+    r"|/maps/(?:place|search|dir)/|#map=\d{1,2}/"
 )
 _PAIR = re.compile(
     rf"(?:(?P<opening>{_OPENING})"
@@ -40,6 +40,7 @@ _NAMED_PAIR = re.compile(
     rf"(?:lon|lng|long|longitude)\b[\"']?\s?:?\s?(?P<second>{_NUMBER})(?![\w.])",
     re.IGNORECASE,
 )
+_DECIMAL = re.compile(r"\d\.\d")
 _DEGREES = re.compile(rf"({_NUMBER}|[-+]?\d{{1,3}}(?:\.\d*)?)\s?°?\s?[NSEWO]?|[NSEWO]\s?({_NUMBER})°?")
 _ONE_ANGLE = re.compile(rf"[NSEWO]?\s?({_ANGLE})\s?[NSEWO]?")
 _MAX_LATITUDE, _MAX_LONGITUDE = 90, 180
@@ -52,6 +53,9 @@ def coordinates(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]
     """Yield the pairs of latitude and longitude in a text: as `geo:` URI or in a URL of a map, as well-known
     text, with the letters of directions, or after a telling name.
     """
+    if len(_DECIMAL.findall(text)) < 2:  # most texts with digits have no fractions
+        yield from _written_angles(text)
+        return
     for found in _PAIR.finditer(text):
         if not is_position(found["first"], found["second"]):
             continue
@@ -72,14 +76,18 @@ def _written(text: str) -> Iterator[Hit]:
         if is_position(found["first"], found["second"]):
             start, end = found.start("second"), found.end("first")
             yield Hit(start, end, Kind.COORDINATES, Confidence.LIKELY, "well-known text")
-    for found in _ANGLES.finditer(text):
-        yield Hit(found.start(), found.end(), Kind.COORDINATES, Confidence.LIKELY, "degrees and minutes")
+    yield from _written_angles(text)
     for found in _NMEA.finditer(text):
         yield Hit(found.start("at"), found.end("at"), Kind.COORDINATES, Confidence.SURE, "NMEA 0183")
     for found in _NAMED_PAIR.finditer(text):
         if is_position(found["first"], found["second"]):
             for group, form in (("first", "first of two"), ("second", "second of two")):
                 yield Hit(found.start(group), found.end(group), Kind.COORDINATES, Confidence.LIKELY, form)
+
+
+def _written_angles(text: str) -> Iterator[Hit]:
+    for found in _ANGLES.finditer(text):
+        yield Hit(found.start(), found.end(), Kind.COORDINATES, Confidence.LIKELY, "degrees and minutes")
 
 
 def is_position(latitude: str, longitude: str) -> bool:

@@ -13,58 +13,79 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 
 _BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:[ \t]{0,9}(?:\r?\n|\\[rn]|%0[adAD]))"  # of a line, or its escape
-# Each with a form that nothing else has.
+# Each with a form that nothing else has, and with characters of it, which are looked up first.
 _FORMS = (
-    ("AWS access key", re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])")),
-    ("GitHub token", re.compile(r"(?<!\w)(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_\w{22,255})(?!\w)")),
-    ("GitLab token", re.compile(r"(?<![\w-])glpat-[\w-]{20,64}(?![\w-])")),
-    ("Slack token", re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
-    ("Google API key", re.compile(r"(?<![\w-])AIza[\w-]{35}(?![\w-])")),
-    ("Stripe key", re.compile(r"(?<!\w)[rs]k_(?:live|test)_[A-Za-z0-9]{16,200}(?!\w)")),
-    ("SendGrid key", re.compile(r"(?<![\w.])SG\.[\w-]{22}\.[\w-]{43}(?![\w-])")),
-    ("npm token", re.compile(r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)")),
-    ("PyPI token", re.compile(r"(?<![\w-])pypi-AgE[\w-]{50,1000}(?![\w-])")),
-    ("Hugging Face token", re.compile(r"(?<!\w)hf_[A-Za-z0-9]{34}(?!\w)")),
-    ("DigitalOcean token", re.compile(r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)")),
-    ("Shopify token", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
-    ("Google client secret", re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
-    ("Vault token", re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
+    (
+        "AWS access key",
+        ("AKIA", "ASIA"),
+        re.compile(r"(?<![A-Za-z0-9/+])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9/+=])"),
+    ),
+    (
+        "GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        re.compile(r"(?<!\w)(?:gh[pousr]_[A-Za-z0-9]{36,251}|github_pat_\w{22,255})(?!\w)"),
+    ),
+    ("GitLab token", ("glpat-",), re.compile(r"(?<![\w-])glpat-[\w-]{20,64}(?![\w-])")),
+    ("Slack token", ("xox",), re.compile(r"(?<!\w)xox[abeoprs]-[A-Za-z0-9-]{10,200}(?!\w)")),
+    ("Google API key", ("AIza",), re.compile(r"(?<![\w-])AIza[\w-]{35}(?![\w-])")),
+    (
+        "Stripe key",
+        ("k_live_", "k_test_"),
+        re.compile(r"(?<!\w)[rs]k_(?:live|test)_[A-Za-z0-9]{16,200}(?!\w)"),
+    ),
+    ("SendGrid key", ("SG.",), re.compile(r"(?<![\w.])SG\.[\w-]{22}\.[\w-]{43}(?![\w-])")),
+    ("npm token", ("npm_",), re.compile(r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)")),
+    ("PyPI token", ("pypi-AgE",), re.compile(r"(?<![\w-])pypi-AgE[\w-]{50,1000}(?![\w-])")),
+    ("Hugging Face token", ("hf_",), re.compile(r"(?<!\w)hf_[A-Za-z0-9]{34}(?!\w)")),
+    ("DigitalOcean token", ("_v1_",), re.compile(r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)")),
+    ("Shopify token", ("shp",), re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)")),
+    ("Google client secret", ("GOCSPX-",), re.compile(r"(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])")),
+    ("Vault token", ("hvs.", "hvb."), re.compile(r"(?<![\w.])hv[sb]\.[\w-]{24,400}(?![\w-])")),
     (
         "OpenAI key",
+        ("sk-",),
         re.compile(r"(?<![\w-])sk-(?:(?:proj|svcacct|admin)-[\w-]{40,200}|[A-Za-z0-9]{48})(?![\w-])"),
     ),
-    ("Anthropic key", re.compile(r"(?<![\w-])sk-ant-[\w-]{40,200}(?![\w-])")),
-    ("Slack app token", re.compile(r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{20,200}(?![\w-])")),
+    ("Anthropic key", ("sk-ant-",), re.compile(r"(?<![\w-])sk-ant-[\w-]{40,200}(?![\w-])")),
+    ("Slack app token", ("xapp-",), re.compile(r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{20,200}(?![\w-])")),
     (
         "Slack webhook",
+        ("hooks.slack.com",),
         re.compile(r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20,30}"),
     ),
-    ("Google token", re.compile(r"(?<![\w.])ya29\.[\w-]{30,2000}(?![\w-])")),
-    ("Telegram token", re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{32,36}(?![\w-])")),
-    ("Square token", re.compile(r"(?<![\w-])sq0(?:atp-[\w-]{22}|csp-[\w-]{43})(?![\w-])")),
-    ("Linear key", re.compile(r"(?<!\w)lin_api_[A-Za-z0-9]{40}(?!\w)")),
-    ("Figma token", re.compile(r"(?<!\w)figd_[\w-]{40,60}(?![\w-])")),
-    ("Atlassian token", re.compile(r"(?<![\w-])ATATT3[\w=-]{100,300}(?![\w-])")),
-    ("Docker token", re.compile(r"(?<!\w)dckr_pat_[\w-]{27}(?![\w-])")),
-    ("New Relic key", re.compile(r"(?<![\w-])NRAK-[A-Z0-9]{27}(?![\w-])")),
-    ("RubyGems key", re.compile(r"(?<!\w)rubygems_[0-9a-f]{48}(?!\w)")),
-    ("Postman key", re.compile(r"(?<![\w-])PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])")),
-    ("Grafana token", re.compile(r"(?<!\w)glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}(?!\w)")),
+    ("Google token", ("ya29.",), re.compile(r"(?<![\w.])ya29\.[\w-]{30,2000}(?![\w-])")),
+    ("Telegram token", (":AA",), re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{32,36}(?![\w-])")),
+    ("Square token", ("sq0",), re.compile(r"(?<![\w-])sq0(?:atp-[\w-]{22}|csp-[\w-]{43})(?![\w-])")),
+    ("Linear key", ("lin_api_",), re.compile(r"(?<!\w)lin_api_[A-Za-z0-9]{40}(?!\w)")),
+    ("Figma token", ("figd_",), re.compile(r"(?<!\w)figd_[\w-]{40,60}(?![\w-])")),
+    ("Atlassian token", ("ATATT3",), re.compile(r"(?<![\w-])ATATT3[\w=-]{100,300}(?![\w-])")),
+    ("Docker token", ("dckr_pat_",), re.compile(r"(?<!\w)dckr_pat_[\w-]{27}(?![\w-])")),
+    ("New Relic key", ("NRAK-",), re.compile(r"(?<![\w-])NRAK-[A-Z0-9]{27}(?![\w-])")),
+    ("RubyGems key", ("rubygems_",), re.compile(r"(?<!\w)rubygems_[0-9a-f]{48}(?!\w)")),
+    ("Postman key", ("PMAK-",), re.compile(r"(?<![\w-])PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])")),
+    ("Grafana token", ("glsa_",), re.compile(r"(?<!\w)glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}(?!\w)")),
     (
         "Doppler token",
+        ("dp.",),
         re.compile(
             r"(?<![\w.])dp\.(?:st|ct|pt|sa|scim|audit)\.(?:[a-z0-9-]{2,35}\.)?[A-Za-z0-9]{40,44}(?!\w)"
         ),
     ),
     (
         "Tailscale key",
+        ("tskey-",),
         re.compile(r"(?<![\w-])tskey-[a-z]{3,8}-[A-Za-z0-9]{8,24}-?[A-Za-z0-9]{20,50}(?![\w-])"),
     ),
-    ("age key", re.compile(r"(?<![\w-])AGE-SECRET-KEY-1[A-Z0-9]{58}(?!\w)")),
-    ("Azure key", re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}")),
-    ("Databricks token", re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
+    ("age key", ("AGE-SECRET-KEY-1",), re.compile(r"(?<![\w-])AGE-SECRET-KEY-1[A-Z0-9]{58}(?!\w)")),
+    (
+        "Azure key",
+        ("AccountKey=", "AccessKey="),
+        re.compile(r"(?:(?<=AccountKey=)|(?<=AccessKey=))[A-Za-z0-9+/]{43,86}={1,2}"),
+    ),
+    ("Databricks token", ("dapi",), re.compile(r"(?<!\w)dapi[0-9a-f]{32}(?:-\d)?(?!\w)")),
     (
         "private key",
+        ("PRIVATE KEY",),
         re.compile(
             rf"{_BEGIN}(?:[^-]"
             rf"|-(?!----)){{1,20000}}-----END (?:[A-Z]{{2,10}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----"
@@ -87,14 +108,16 @@ _NAMES = (
     "(?:password|passwd|passwort|kennwort|pwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|"
     "access[_ -]?token|refresh[_ -]?token|api[_ -]?token|auth[_ -]?token|session[_ -]?token|"
     "secret[_ -]?access[_ -]?key|mot de passe|contraseña|contrasena|senha|hasło|wachtwoord|lösenord|salasana|"
-    "heslo|jelszó|jelszo|şifre|пароль)"
+    "heslo|jelszó|jelszo|şifre|пароль|adgangskode|kodeord|passord|lozinka|geslo|parola|parool|wagwoord|"
+    "slaptažodis|slaptazodis|lykilorð|kata ?sandi|mật khẩu|mat khau|"
+    "密码|密碼|パスワード|비밀번호|סיסמה|รหัสผ่าน)"
 )
 # Names that things have, too, so that the value is a random one.
 _WEAK_NAMES = "(?:secret|token|pass)"
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
     rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z])|(?=PASSWORD=))(?i:{_NAMES})"
-    r"(?:[\"']?\s{0,4}(?P<sign>[=:])\s{0,4}|(?<=--password)\s)"
+    r"(?:[\"']?\s{0,4}(?P<sign>[=:\uff1a])\s{0,4}|(?<=--password)\s)"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
 _WEAKLY_ASSIGNED = re.compile(
@@ -104,8 +127,11 @@ _WEAKLY_ASSIGNED = re.compile(
 )
 # What a login file has after the name of a machine (.netrc).
 _NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,200})")
+# The user of a command such as curl.
+_OPTION = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@+-]{1,80}:([^\s\"']{4,200})")
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
-_CALL = re.compile(r"[A-Za-z_]\w*\([\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
+_CALL = re.compile(r"[A-Za-z_][\w.]*[\[(][\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
+_SENTENCE = re.compile(r"\w[^\n]*?(?: [^\n ]+){3,}[.!?]|\w\S*(?: \S+){7,}")
 _PATH = re.compile(r"[~.]?(?:/[\w.+-]+){2,}/?")  # $PWD
 # `os.environ["X"]`, `process.env.DB_PASSWORD`, `Optional[str]`, `getPassword()`, `_API_KEYS`
 _CODE = re.compile(
@@ -119,15 +145,13 @@ _CODE = re.compile(
 )
 _VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
-# Parts of all forms above, so that most texts are looked at once.
-_ANY = re.compile(
-    r"sk-|xapp|hooks|ya29|:AA|sq0|lin_api|figd_|ATATT|dckr_|NRAK|rubygems|PMAK|glsa_|dp\.|tskey|AGE-|BEARER"
-    r"|BASIC|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|AIza|[rs]k_(?:live|test)_|PRIVATE KEY|eyJ|earer"
-    r"|asic\s|://"
-    r"|SG\.|npm_|pypi-|hf_|do[opr]_v1|shp[acps]|GOCSPX|hv[sb]\.|sk-proj|dapi|(?:Account|Access)Key="
-    r"|(?i:pass|pwd|secret|api|token|wort|contrase|senha|has[lł]o|l[öo]senord|salasana|heslo|jelsz|ifre"
-    r"|парол|authoriz)"
-)
+# Parts of what the patterns find, so that most texts are searched by none of them.
+_BY_MARK = {mark: number for number, (_, marks, _) in enumerate(_FORMS) for mark in marks}
+_WORDS_OF_SECRETS = (
+    "pass", "pwd", "secret", "api", "token", "wort", "woord", "contrase", "senha", "haslo", "hasło", "senord",
+    "salasana", "heslo", "jelsz", "ifre", "парол", "kode", "kodeord", "lozink", "geslo", "parol", "slapta",
+    "lykilor", "sandi", "khau", "khẩu", "密", "パスワード", "비밀번호", "סיסמ", "รหัสผ่าน",
+)  # fmt: skip
 _LONGEST = 8_000  # characters of a password by its field's name
 _SHORTEST = 4
 _NO_SECRETS = frozenset(
@@ -196,6 +220,35 @@ _NO_SECRETS = frozenset(
         "failure",
         "incorrect",
         "wrong",
+        "rotated",
+        "revoked",
+        "renewed",
+        "active",
+        "inactive",
+        "pending",
+        "locked",
+        "unlocked",
+        "compromised",
+        "leaked",
+        "generated",
+        "stored",
+        "saved",
+        "cleared",
+        "deleted",
+        "removed",
+        "added",
+        "verified",
+        "unverified",
+        "optional",
+        "allowed",
+        "denied",
+        "rejected",
+        "accepted",
+        "protected",
+        "temporary",
+        "permanent",
+        "automatic",
+        "unknown",
         "await",
         "lambda",
         "input",
@@ -218,7 +271,7 @@ _PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|\*+|\.+|-+", re
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
     """Yield the credentials in a text. `is_field`: it is the whole value of a field with a name."""
-    found = _formed(text) if _ANY.search(text) else iter(())
+    found = _formed(text)
     if has_tag(0, "aws_secret"):
         found = chain(found, _aws_secrets(text))
     is_secret = (
@@ -245,23 +298,41 @@ def _aws_secrets(text: str) -> Iterator[Hit]:
 
 
 def _formed(text: str) -> Iterator[Hit]:
-    for form, pattern in _FORMS:
+    for number in sorted({_BY_MARK[mark] for mark in _BY_MARK if mark in text}):
+        form, _, pattern = _FORMS[number]
         for found in pattern.finditer(text):
             yield _hit(found, 0, form, Confidence.SURE)
-    yield from _tokens(text)
-    for found in _URL.finditer(text):
+    plain = text.lower()
+    yield from _tokens(text, plain)
+    if "://" in text and "@" in text:
+        yield from _passwords(text, _URL, "password in a URL", Confidence.SURE)
+    if "-u" in text:  # a user and a group may be there, too
+        for found in _OPTION.finditer(text):
+            if _is_random(found[1], _SHORTEST_RANDOM):
+                yield _hit(found, 1, "password", Confidence.LIKELY)
+    if any([word in plain for word in _WORDS_OF_SECRETS]):  # noqa: C419  a list is faster here
+        yield from _assigned(text)
+        yield from _weakly_assigned(text)
+        yield from _passwords(text, _NETRC)
+
+
+def _passwords(
+    text: str, pattern: re.Pattern[str], form: str = "password", confidence: Confidence = Confidence.LIKELY
+) -> Iterator[Hit]:
+    """Yield the first groups of a pattern that may be secrets."""
+    for found in pattern.finditer(text):
         if _is_secret(found[1]):
-            yield _hit(found, 1, "password in a URL", Confidence.SURE)
+            yield _hit(found, 1, form, confidence)
+
+
+def _assigned(text: str) -> Iterator[Hit]:
+    """Yield what names of passwords have."""
     for found in _ASSIGNED.finditer(text):
         group = found.lastgroup or ""
         is_prose = found["sign"] == ":" and _PROSE.fullmatch(found[group])
         is_prose = group == "bare" and (is_prose or _CALL.fullmatch(found[group]))
         if _is_secret(found[group]) and not is_prose:
             yield _hit(found, group, "password", Confidence.LIKELY)
-    yield from _weakly_assigned(text)
-    for found in _NETRC.finditer(text):
-        if _is_secret(found[1]):
-            yield _hit(found, 1, "password", Confidence.LIKELY)
 
 
 def _weakly_assigned(text: str) -> Iterator[Hit]:
@@ -273,19 +344,13 @@ def _weakly_assigned(text: str) -> Iterator[Hit]:
             yield _hit(found, "value", "password", Confidence.LIKELY)
 
 
-def _tokens(text: str) -> Iterator[Hit]:
-    for found in _JWT.finditer(text):
-        if _is_jose(found[1]):
-            yield _hit(found, 0, "JWT", Confidence.SURE)
-    for found in _BEARER.finditer(text):
-        if _is_secret(found[1]):
-            yield _hit(found, 1, "bearer token", Confidence.LIKELY)
-    for found in _SCHEME.finditer(text):
-        if _is_random(found[1], _SHORTEST_TOKEN):
-            yield _hit(found, 1, "token", Confidence.LIKELY)
-    for found in _BASIC.finditer(text):
-        if _is_basic(found[1]):
-            yield _hit(found, 1, "basic authentication", Confidence.SURE)
+def _tokens(text: str, plain: str) -> Iterator[Hit]:
+    """Yield tokens with their scheme. `plain` is the text in lower case."""
+    for mark, pattern, group, is_token, form, confidence in _SCHEMES:
+        if mark in plain:
+            for found in pattern.finditer(text):
+                if is_token(found[1]):
+                    yield _hit(found, group, form, confidence)
 
 
 def _hit(found: re.Match[str], group: int | str, form: str, confidence: Confidence) -> Hit:
@@ -312,7 +377,7 @@ def _is_basic(text: str) -> bool:
 def _is_secret(text: str) -> bool:
     """Return whether a text may be a secret, and not a placeholder for one."""
     plain = text.strip()
-    if len(plain) < _SHORTEST or plain.lower() in _NO_SECRETS:
+    if _SENTENCE.fullmatch(plain) or len(plain) < _SHORTEST or plain.lower().rstrip(")") in _NO_SECRETS:
         return False
     return not any(
         pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)
@@ -332,3 +397,16 @@ def _is_random(text: str, shortest: int) -> bool:
 def _is_login(text: str) -> bool:
     """Return whether a text is a user and a password in base64, as files of Docker have them."""
     return _BASE64.fullmatch(text.strip()) is not None and _is_basic(text.strip())
+
+
+def _is_long_random(text: str) -> bool:
+    return _is_random(text, _SHORTEST_TOKEN)
+
+
+# Letters of a form, its pattern and the group of the token, what it must be, and how sure that is.
+_SCHEMES = (
+    ("eyj", _JWT, 0, _is_jose, "JWT", Confidence.SURE),
+    ("bearer", _BEARER, 1, _is_secret, "bearer token", Confidence.LIKELY),
+    ("authorization", _SCHEME, 1, _is_long_random, "token", Confidence.LIKELY),
+    ("basic", _BASIC, 1, _is_basic, "basic authentication", Confidence.SURE),
+)

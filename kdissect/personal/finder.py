@@ -14,6 +14,7 @@ from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.bounds import MAX_HITS
 from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
+from kdissect.personal.greetings import greeted
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
@@ -33,6 +34,7 @@ _PLAIN = str.maketrans(
     + "".join(map(chr, range(0xFF10, 0xFF1A))),
     "     ------+()/." + "0123456789",
 )
+_ABBREVIATED = re.compile(r"\b([^\W\d_]{2,4})\.:? \Z")  # `Tel. 030 ...`: no end of a sentence
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
 _OF_PERSON = frozenset({"name", "birth"})
@@ -42,6 +44,14 @@ _FIELDS_OF_PERSON = frozenset(
 )
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
+_OF_ROLE = re.compile(
+    r"(?:no-?reply|donotreply|support|info|service|newsletter|notifications?)@", re.IGNORECASE
+)
+_TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
+_ENDS_OF_MESSAGES = frozenset({"to", "from", "recipient", "sender", "destination", "originator", "msisdn"})
+_OF_CARDS = re.compile(r"card_?(?:holder|expir|exp)", re.IGNORECASE)
+_DIGITS_OF_CARD = re.compile(r"\d{15,16}")
+_DIGITS_OF_PHONE = re.compile(r"\+?\d{10,15}")
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _PARTS_OF_BIRTH = {
     "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
@@ -62,6 +72,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     """Return the personal data in a value's leaves, at most `MAX_HITS`."""
     found = [*_positions(leaves), *_dates(leaves)]
     taken = {id(one.leaf) for one in found}
+    messages, cards = _messages(leaves), _cards(leaves)
     alone = {id(leaf): find_in(leaf) for leaf in leaves if leaf.is_alone}
     apart = [leaf for leaf in leaves if alone.get(id(leaf)) or (leaf.is_part and id(leaf) in taken)]
     starts = [leaf.start for leaf in apart]
@@ -77,7 +88,10 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         elif leaf.is_part:
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
         else:
-            hits = [hit for hit in find_in(leaf) if not _is_inside(hit, apart, starts)]
+            named = leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
+            if leaf.holder in cards and _DIGITS_OF_CARD.fullmatch(leaf.text):
+                named = leaf._replace(name=f"{leaf.name} card")
+            hits = [hit for hit in find_in(named) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
         structs.add(leaf, tags, hits)
@@ -115,11 +129,12 @@ class _Structs:
     def tags(self, leaf: Leaf) -> frozenset[str]:
         """Return the tags of a leaf's name."""
         tags = of_name(leaf.name).tags
-        return tags if not leaf.is_part or leaf.is_alone or self._has_names else tags - _NOT_IN_TEXT
+        is_plain = leaf.is_part and not leaf.is_alone and not self._has_names
+        return tags - _NOT_IN_TEXT if is_plain and _last_step(leaf).lower() != "holder" else tags
 
     def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
         """Count a leaf with its hits."""
-        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits) and not _OF_ROLE.match(leaf.text)
         self._evident[leaf.holder] += is_evident
         self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
 
@@ -158,6 +173,21 @@ def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
     """Return the holders with both names, such as `fname` and `lname`: one of them alone may be of a file."""
     firsts, lasts = ({one.holder for one in leaves if one.name.lower() == name} for name in names)
     return firsts & lasts
+
+
+def _messages(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders of messages: their ends may be phones of digits alone."""
+    return {leaf.holder for leaf in leaves if leaf.path.rpartition(".")[2].lower() in _TEXTS_OF_MESSAGES}
+
+
+def _cards(leaves: Sequence[Leaf]) -> set[int]:
+    """Return the holders of payments by card: its number may have the name of an account."""
+    return {leaf.holder for leaf in leaves if _OF_CARDS.match(_last_step(leaf))}
+
+
+def _is_end(leaf: Leaf, messages: set[int]) -> bool:
+    is_end = leaf.holder in messages and _last_step(leaf).lower() in _ENDS_OF_MESSAGES
+    return is_end and _DIGITS_OF_PHONE.fullmatch(leaf.text) is not None
 
 
 def _fonts(leaves: Sequence[Leaf]) -> set[int]:
@@ -213,6 +243,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
 
     yield from credentials(text, has_tag, bool(leaf.name))
     yield from emails(text, has_tag)
+    yield from greeted(text)
     if any(map(str.isdigit, text)):
         yield from birth_dates(text, has_birth)
         yield from ibans(text, has_tag)
@@ -225,7 +256,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
 
 def _before(text: str, start: int) -> str:
     """Return the words of the same line and sentence before an offset."""
-    before = text[max(0, start - _CONTEXT) : start]
+    before = _ABBREVIATED.sub(r"\1 ", text[max(0, start - _CONTEXT) : start])
     for end in ("\n", ". ", "; ", ", ", "|"):
         before = before.rpartition(end)[2]
     return _ASSIGNED.sub("", before, count=1)

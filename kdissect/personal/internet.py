@@ -8,10 +8,13 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 
+# The sign may be a code of a URL or of HTML, and a number may follow: `anna@example.com-7` in a key.
 _EMAIL = re.compile(
-    r"(?<![\w.+\-%@$~])[^\W_][\w.+\-'%]{0,63}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w@-]"
-    r"|\.\w)"
+    r"(?<![\w.+\-%@$~])[^\W_](?:(?!%(?:25)?40)[\w.+\-'%]){0,63}(?:@|%(?:25)?40|&#64;|&#[xX]40;)"
+    r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,59})"
+    r"(?:(?![\w@-]|\.\w)|(?=[-_]\d{1,12}(?![\w.-])))"
 )
+_SIGN = re.compile(r"@|%(?:25)?40|&#64;|&#[xX]40;")
 # Names of files such as icon@2x.png and of units of systemd, and users of remote repositories.
 _NO_DOMAINS = frozenset((
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "jar", "local",
@@ -19,30 +22,45 @@ _NO_DOMAINS = frozenset((
 ))  # fmt: skip
 _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _LONGEST_URL = 200
+# Ids of messages (RFC 5322, section 3.6.4).
+_MESSAGE_ID = re.compile(
+    r"(?:^|[\s\"'{,])(?:message[-_ ]?id|in[-_ ]?reply[-_ ]?to|references|content[-_ ]?id)"
+    r"[\"']?\s?[:=]\s?[^\n,;]*<?\Z",
+    re.IGNORECASE,
+)
 _NO_USERS = frozenset({"git", "hg", "svn"})
 # After a word and a slash there is a version: Chrome/81.2.69.142.
-_IPV4 = re.compile(r"(?<![\w.\-])(?<!\w/)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)")
+_IPV4 = re.compile(
+    r"(?<![\w.\-])(?:(?<!\w/)|(?=[\d.]{7,15}:\d{2,5}\b))(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)"
+)
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:]|\.\d)")
 _PUBLIC = IPv6Network("2000::/3")  # RFC 4291, section 2.4, and IANA's registry of global unicast addresses
 _HARDWARE_DIGITS = 2  # in each group of an EUI-64 or a World Wide Name
 # Numbers of a version or a section are small, and an operator of comparison is before a version.
 _LARGEST_OF_VERSION = 31
 _COMPARED = frozenset(("==", ">=", "<=", "~=", "!=", "~>"))
+# Before a proxy in a list of addresses (RFC 7239, section 5.2, has pairs instead).
+_AFTER_ADDRESS = re.compile(r"[\da-fA-F\]], ?\"?\Z")
+_FORWARDED = re.compile(r"forwarded[-_]?for|\bxff\b", re.IGNORECASE)
 _GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
 
 
 def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
     """Yield the email addresses in a text."""
-    if "@" not in text:
+    if "@" not in text and "40" not in text and "&#64;" not in text:
         return
     for found in _EMAIL.finditer(text):
-        user, _, domain = found[0].partition("@")
-        if _IN_URL.search(text, max(0, found.start() - _LONGEST_URL), found.start()):
+        user, domain = _SIGN.split(found[0], maxsplit=1)
+        if "@" in found[0] and _IN_URL.search(text, max(0, found.start() - _LONGEST_URL), found.start()):
             continue
         if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS:
             continue
         if text[found.start() - 1 : found.start()] == "/" and domain.isupper():
             continue  # a principal of Kerberos: service/host@REALM
+        if has_tag(-1, "message_id") or _MESSAGE_ID.search(
+            text, max(0, found.start() - _LONGEST_URL), found.start()
+        ):
+            continue
         is_named = has_tag(found.start(), "email")
         confidence = Confidence.SURE if is_named else Confidence.LIKELY
         yield Hit(found.start(), found.end(), Kind.EMAIL, confidence)
@@ -55,11 +73,21 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
             address = _address(found[0])
             if address is None or has_tag(found.start(), "version"):
                 continue
+            if not _is_public(address) and _is_proxy(text, found.start(), has_tag):
+                continue
             is_named = has_tag(found.start(), "ip")
             if not (is_named or (_is_public(address) and not _is_like_version(text, found.start(), address))):
                 continue
             confidence = Confidence.SURE if is_named else Confidence.LIKELY
             yield Hit(found.start(), found.end(), Kind.IP_ADDRESS, confidence, f"IPv{address.version}")
+
+
+def _is_proxy(text: str, start: int, has_tag: Callable[[int, str], bool]) -> bool:
+    """Return whether an address follows another one in a list that proxies write, the client's first."""
+    if not _AFTER_ADDRESS.search(text, max(0, start - 8), start):
+        return False
+    line = text[max(0, start - _LONGEST_URL) : start].rpartition("\n")[2]
+    return has_tag(-1, "forwarded") or _FORWARDED.search(line) is not None
 
 
 def _is_like_version(text: str, start: int, address: IPv4Address | IPv6Address) -> bool:

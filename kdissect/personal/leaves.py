@@ -12,32 +12,37 @@ from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.telling_names import is_name_of_person, of_name
+from kdissect.personal.telling_names import is_about_fields, is_name_of_person, of_name
 
 MAX_PATH = 300
 """Characters of a path that are shown."""
 _MAX_ESCAPES = 3  # JSON in a string of JSON
-# Of a union in Avro's JSON, of types in MongoDB's (Extended JSON) and in DynamoDB's.
+# Of a union in Avro's JSON, of types in MongoDB's (Extended JSON), in DynamoDB's and in Firestore's.
 _WRAPPERS = frozenset((
     "string", "int", "long", "double", "float", "$date", "$numberLong", "$numberInt", "$numberDouble",
-    "S", "N", "M", "L", "SS", "NS",
+    "S", "N", "M", "L", "SS", "NS", "stringValue", "integerValue", "doubleValue", "timestampValue",
 ))  # fmt: skip
 _NAME_PARTS = frozenset({"first", "last", "given", "family", "middle", "full", "formatted"})
-_OF_PLANS = frozenset({"nationalnumber", "national_number"})  # of libphonenumber's PhoneNumber
+_OF_PLANS = frozenset(
+    {"nationalnumber", "national_number", "nsn", "subscribernumber", "localnumber", "linenumber"}
+)  # of libphonenumber's PhoneNumber
+_ADDRESSES = frozenset({"address", "parcel", "maybe_parcel"})
 _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 # Fields of an item in a list of names and values.
 _LABEL = re.compile(
     r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code"
     r"|label|id)"
-    r"|field|attribute|property|question|title|prompt",
+    r"|field|attribute|property|question|title|prompt|variable|var|column|col|setting|option|slot|entity|k",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
     r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content"
     r"|answer|response|reply|text)"
-    r"|(?:old|new)_?(?:value)?",
+    r"|(?:old|new)_?(?:value)?|v",
     re.IGNORECASE,
 )
+# Of a change, if the label next to them is telling: a journey has a name, too.
+_CHANGED = re.compile(r"(?:from|to)_?(?:string|value)?|before|after|previous|current|was|now", re.IGNORECASE)
 _POINTER = re.compile(r"(?:/[^/]{1,80})+")  # of JSON Patch (RFC 6902)
 # Values of attributes of OpenTelemetry have their type around them (OTLP, AnyValue).
 _ANY_VALUE = frozenset(
@@ -45,6 +50,8 @@ _ANY_VALUE = frozenset(
 )
 # Tables: names of columns, and lists of rows next to them.
 _COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
+_ROW = frozenset({"columnvalues", "column_values", "row", "values"})  # next to names of columns
+_COLUMN_NAME = re.compile(r"(?:column_?)?(?:name|label)|field|title", re.IGNORECASE)
 _NEUTRAL = frozenset(
     {"formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"}
 )
@@ -88,6 +95,12 @@ class _Struct:
         return self.outer if self.outer is not None and self.key in _WRAPPERS else self
 
 
+def _pointed(pointer: str) -> str:
+    """Return the name of the field of a JSON Pointer, with that of its struct if it is about fields."""
+    *_, holder, name = pointer.split("/")
+    return f"{holder} {name}" if is_about_fields(holder) else name
+
+
 def shown_step(key: str) -> str:
     """Return the step of a path for a field's name: `*` if it is data itself."""
     if len(key) > _LONGEST_STEP or _MANY_DIGITS.fullmatch(key) or names_someone(key):
@@ -104,6 +117,8 @@ def full_name(name: str, holder_name: str) -> str:
         return f"{name} name"
     if plain in _OF_PLANS and "phone" in of_name(holder_name).tags:
         return f"{holder_name} number"
+    if _LINE.fullmatch(name) and of_name(holder_name).tags & _ADDRESSES:
+        return f"address {name}"
     if plain in _NEUTRAL or (_LINE.fullmatch(name) and "addr" in holder_name.lower()):
         return f"{holder_name} {name}"
     return name
@@ -167,6 +182,10 @@ class _Made:
         """By the number of a struct: the place of its label among the leaves, and the label."""
         self._columns: dict[int, list[str]] = {}
         """By the number of a struct: the names of the columns of its table."""
+        self._named_columns: set[int] = set()
+        """Numbers of the structs that name a column."""
+        self._first_rows: dict[int, tuple[int, list[str]]] = {}
+        """By the number of a list of lists: the number of its first row, and its texts."""
         self._kinds: dict[tuple[int, str], str] = {}
         """By the number of a struct and the stem of a name: what a field such as `type` names."""
         self._values: dict[tuple[int, str], list[tuple[int, str]]] = {}
@@ -184,11 +203,15 @@ class _Made:
         if around.outer is not None and (around.is_list or (around.key or "").lower() in _ANY_VALUE):
             struct = around.outer
         key = struct.key or ""
+        self._note_column(around, leaf)
         is_pointer = key == "path" and _POINTER.fullmatch(leaf.text) is not None
         if (is_pointer or _LABEL.fullmatch(key)) and not leaf.is_number and not around.is_list:
-            label = leaf.text.rpartition("/")[2] if is_pointer else leaf.text
+            label = _pointed(leaf.text) if is_pointer else leaf.text
             self._labels.setdefault(struct.number, (len(self.leaves), label))
-        elif struct.number in self._labels and _LABELLED.fullmatch(key):
+        elif struct.number in self._labels and (
+            _LABELLED.fullmatch(key)
+            or (_CHANGED.fullmatch(key) and of_name(self._labels[struct.number][1]).tags)
+        ):
             at, label = self._labels[struct.number]
             outer = struct.outer or struct
             leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
@@ -216,13 +239,36 @@ class _Made:
         self._values.setdefault(place, []).append((len(self.leaves), key))
         return leaf
 
+    def _note_column(self, around: _Struct, leaf: Leaf) -> None:
+        """Note the name of a column: `{"columns": [{"name": ...}], "rows": [[...]]}`."""
+        listed = around.outer
+        if around.is_list or leaf.is_number or listed is None or not listed.is_list or listed.outer is None:
+            return
+        is_column = (listed.outer.key or "").lower() in _COLUMNS and around.number not in self._named_columns
+        if is_column and _COLUMN_NAME.fullmatch(around.key or "") is not None:
+            self._named_columns.add(around.number)
+            self._columns.setdefault(listed.outer.number, []).append(leaf.text)
+
+    def _header(self, around: _Struct, struct: _Struct, leaf: Leaf) -> list[str]:
+        """Return the names in the first row of a list of lists, if the item is in another row."""
+        number, names = self._first_rows.setdefault(struct.number, (around.number, []))
+        if number == around.number:
+            names.append("" if leaf.is_number else leaf.text)
+            return []
+        telling = sum(bool(of_name(name).tags) for name in names)
+        return names if telling > 1 and all(names) and around.at < len(names) else []
+
     def _in_table(self, around: _Struct, struct: _Struct, leaf: Leaf) -> Leaf:
         """Return an item of a list with the name of its column if the list is a row."""
         if not struct.is_list:
             if (struct.key or "").lower() in _COLUMNS and not leaf.is_number:
                 self._columns.setdefault(struct.number, []).append(leaf.text)
+            elif (struct.key or "").lower() in _ROW and around.at < len(self._columns.get(struct.number, ())):
+                name = self._columns[struct.number][around.at]
+                return leaf._replace(name=name, is_item=False, holder=struct.number)
             return leaf
-        names = self._columns.get(struct.outer.number if struct.outer is not None else 0, ())
+        names = self._columns.get(struct.outer.number if struct.outer is not None else 0)
+        names = self._header(around, struct, leaf) if names is None else names
         return leaf._replace(name=names[around.at], is_item=False) if around.at < len(names) else leaf
 
     def add_inside(self, leaf: Leaf, escapes: int, raw: str | None) -> bool:

@@ -34,6 +34,18 @@ _NAMES = (
     "janvāris februāris marts aprīlis maijs jūnijs jūlijs augusts septembris oktobris novembris decembris",
     "sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio",
     "januarie februarie maart april mei junie julie augustus september oktober november desember",
+    "janúar febrúar mars apríl maí júní júlí ágúst september október nóvember desember",
+    "januari februari mac april mei jun julai ogos september oktober november disember",
+    "gener febrer març abril maig juny juliol agost setembre octubre novembre desembre",
+    "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień",
+    "leden únor březen duben květen červen červenec srpen září říjen listopad prosinec",
+    "siječanj veljača ožujak travanj svibanj lipanj srpanj kolovoz rujan listopad studeni prosinac",
+    "ιανουάριος φεβρουάριος μάρτιος απρίλιος μάιος ιούνιος ιούλιος αύγουστος σεπτέμβριος οκτώβριος "
+    "νοέμβριος δεκέμβριος",
+    "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь",
+    "січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень",
+    "sausis vasaris kovas balandis gegužė birželis liepa rugpjūtis rugsėjis spalis lapkritis gruodis",
+    "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר",
     "januari februari maret april mei juni juli agustus september oktober november desember",
 )
 _SHORTEST = 3

@@ -10,8 +10,19 @@ from typing import NamedTuple
 
 from kdissect.personal.check_digits import OWN_CHECKS
 from kdissect.personal.hits import Confidence, Hit, Kind
-from kdissect.personal.telling_names import ANY_ID, Telling, phrase_pattern, says, words_of
+from kdissect.personal.telling_names import (
+    ANY_ID,
+    ANY_ID_PHRASES,
+    PhraseIndex,
+    Telling,
+    phrase_pattern,
+    says,
+    words_of,
+)
 
+_ALL_DIGITS = re.compile(r"\\d\{(\d+)\}")
+_NUMBERS = ("numero", "num", "nro", "nr", "no")  # before the name of an id
+_ANY = -1  # in place of the number of an id
 _BEFORE, _AFTER = r"(?<![\w.\-/+])", r"(?![\w/]|[.\-]\w)"
 
 
@@ -42,13 +53,15 @@ IDS = (
     NationalId(
         "ES DNI",
         "es.dni",
-        "dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        "dni, nif, document number, document no, documento, documento identidad, doc identidad, "
+        "identidad, numero documento",
         r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
     ),
     NationalId(
         "ES NIE",
         "es.nie",
-        "nie, dni, nif, documento, documento identidad, doc identidad, identidad, numero documento",
+        "nie, dni, nif, document number, document no, documento, documento identidad, doc identidad, "
+        "identidad, numero documento",
         r"[XYZ][- ]?\d{1}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
     ),
     NationalId(
@@ -141,7 +154,8 @@ IDS = (
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, versicherungsnr, sv nummer, "
+        "sv number, sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, "
+        "versicherungsnr, sv nummer, "
         "svnummer, "
         "svnr, sv nr, vsnr, vnr",
         r"\d{4} ?\d{6}",
@@ -278,7 +292,78 @@ IDS = (
         "nik, no nik, nomor nik, nomor induk kependudukan, no ktp, nomor ktp, ktp",
         r"\d{16}",
     ),
-    NationalId("PK CNIC", "", "cnic", r"\d{5}-?\d{7}-?\d"),
+    NationalId("PK CNIC", "", "cnic, nicop, شناختی کارڈ نمبر", r"\d{5}-?\d{7}-?\d"),
+    NationalId(
+        "DE Rentenversicherungsnummer",
+        "de.rvnr",
+        "rentenversicherungsnummer, sozialversicherungsnummer, rvnr, rv nummer, sv nummer, svnr, "
+        "versicherungsnummer",
+        r"\d{2} ?\d{6} ?[A-Z] ?\d{3}",
+    ),
+    NationalId("GR AFM", "gr.vat", "afm, αφμ", r"\d{9}"),
+    NationalId(
+        "RU SNILS",
+        "ru.snils",
+        "snils, снилс",
+        r"\d{3}-?\d{3}-?\d{3}[ -]?\d{2}",
+        r"\d{3}-\d{3}-\d{3} \d{2}",
+    ),
+    NationalId("RU INN", "ru.inn", "inn, инн", r"\d{12}"),
+    NationalId(
+        "RS, BA, ME, MK JMBG",
+        "si.emso",
+        "jmbg, embg, maticni broj",
+        r"\d{13}",
+    ),
+    NationalId("KZ IIN", "kz.iin", "iin, иин, жсн", r"\d{12}"),
+    NationalId(
+        "IR kod melli",
+        "ir.id",
+        "kod melli, kode melli, codemelli, melli code, کد ملی, شماره ملی",
+        r"\d{10}",
+    ),
+    NationalId("SG NRIC", "sg.nric", "nric, nric no, fin, fin no, nric fin", r"[STFGM]\d{7}[A-Z]"),
+    NationalId(
+        "HK identity card",
+        "hk.id",
+        "hkid, hkid no, 身份證, 身份證號碼",
+        r"[A-Z]{1,2}\d{6}(?:\([\dA]\)|[\dA])",
+    ),
+    NationalId(
+        "TW id",
+        "tw.id",
+        "身分證字號, 身分證, 身份證字號, tw id, national id no",
+        r"[A-Z][1289]\d{8}",
+    ),
+    NationalId(
+        "UY cédula",
+        "uy.ci",
+        "cedula, cedula identidad, cedula de identidad",
+        r"\d\.?\d{3}\.?\d{3}-?\d",
+    ),
+    NationalId("PE DNI", "pe.cui", "dni, cui, documento nacional", r"\d{8}-?[\dA-K]"),
+    NationalId("VE cédula", "ve.rif", "cedula, cedula identidad, rif", r"[VE]-?\d{8}-?\d"),
+    NationalId(
+        "DO cédula",
+        "do.cedula",
+        "cedula, cedula identidad, cedula de identidad",
+        r"\d{3}-?\d{7}-?\d",
+    ),
+    NationalId("CU carné", "cu.ni", "carne identidad, carne de identidad, ci", r"\d{11}"),
+    NationalId("SV NIT", "sv.nit", "nit", r"\d{4}-?\d{6}-?\d{3}-?\d"),
+    NationalId("NZ IRD number", "nz.ird", "ird, ird number, ird no", r"\d{2,3}-?\d{3}-?\d{3}"),
+    NationalId(
+        "AE Emirates ID",
+        "luhn",
+        "emirates id, eid number, eid no, الهوية الإماراتية",
+        r"784-?\d{4}-?\d{7}-?\d",
+        r"784-\d{4}-\d{7}-\d"),
+    NationalId("SA national id", "luhn", "iqama, iqama no, saudi id, رقم الهوية, رقم الإقامة", r"[12]\d{9}"),
+    NationalId("VN CCCD", "", "cccd, cmnd, so cccd, so cmnd, căn cước công dân, số cccd", r"\d{12}|\d{9}"),
+    NationalId("PH PhilSys", "", "philsys, philsys number, philsys no", r"\d{4}-?\d{4}-?\d{4}(?:-?\d{4})?"),
+    NationalId("NG NIN", "", "nin, bvn, national identification number", r"\d{11}"),
+    NationalId("GH card", "", "ghana card, ghana card number", r"GHA-\d{9}-\d", r"GHA-\d{9}-\d"),
+    NationalId("LK NIC", "", "nic, nic no, nic number", r"\d{9}[VX]|(?:19|20)\d{10}"),
     NationalId("UA tax number", "ua.rntrc", "rnokpp, ipn, рнокпп, іпн", r"\d{10}"),
 )  # fmt: skip
 
@@ -290,13 +375,25 @@ class _Compiled(NamedTuple):
     alone: re.Pattern[str] | None
 
 
+def _names(one: NationalId) -> str:
+    """Return the names of an id, also as databases join them: `numerocpf`."""
+    short = [name.strip() for name in one.names.split(",") if " " not in name.strip()]
+    return ",".join([one.names, *(f"{number}{name}" for number in _NUMBERS for name in short)])
+
+
+def _with_blanks(form: str) -> str:
+    """Return the form of an id of digits alone with blanks or dots between them, as people write them."""
+    plain = _ALL_DIGITS.fullmatch(form)
+    return form if plain is None else rf"\d(?:[ .]?\d){{{int(plain[1]) - 1}}}"
+
+
 @cache
 def _compiled() -> tuple[_Compiled, ...]:
     return tuple(
         _Compiled(
             one,
-            phrase_pattern(one.names),
-            re.compile(f"{_BEFORE}(?:{one.form}){_AFTER}", re.IGNORECASE),
+            phrase_pattern(_names(one)),
+            re.compile(f"{_BEFORE}(?:{_with_blanks(one.form)}){_AFTER}", re.IGNORECASE),
             re.compile(f"{_BEFORE}(?:{one.alone}){_AFTER}") if one.alone else None,
         )
         for one in IDS
@@ -306,7 +403,23 @@ def _compiled() -> tuple[_Compiled, ...]:
 @cache
 def _any_name() -> re.Pattern[str]:
     """Return the pattern of all names, so that most texts are looked at once."""
-    return phrase_pattern(",".join(one.names for one in IDS))
+    return phrase_pattern(",".join(map(_names, IDS)))
+
+
+@cache
+def _index() -> PhraseIndex[int]:
+    """Return the index of the names of all ids, by their numbers."""
+    return PhraseIndex([(_ANY, ANY_ID_PHRASES), *((number, _names(one)) for number, one in enumerate(IDS))])
+
+
+def _ids_named_in(words: str) -> set[int]:
+    """Return the numbers of the ids whose names are in the words of a text, and `_ANY` for any country's."""
+    if words.isascii():
+        return _index().labels_in(words)
+    if not (_any_name().search(words) or ANY_ID.search(words)):
+        return set()
+    found = {number for number, one in enumerate(_compiled()) if one.names.search(words)}
+    return found | {_ANY} if ANY_ID.search(words) else found
 
 
 @cache
@@ -340,10 +453,11 @@ def _candidates(text: str, name: Telling) -> tuple[_Compiled, ...]:
     # A number alone has no words.
     words = words_of(text, len(text)) if text.strip("0123456789 .-/") else ""
     named = _named(name.words, True)
-    if words and ANY_ID.search(words):
+    in_text = _ids_named_in(words)
+    if _ANY in in_text:
         return _compiled()
-    if words and _any_name().search(words):
-        named = tuple(one for one in _compiled() if one in named or one.names.search(words))
+    if in_text:
+        named = tuple(one for number, one in enumerate(_compiled()) if number in in_text or one in named)
     if _any_alone().search(text):
         return (*named, *(one for one in _compiled() if one.alone is not None and one not in named))
     return named

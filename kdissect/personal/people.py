@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from kdissect.personal.birth_dates import is_birth_date, is_birth_number
 from kdissect.personal.hits import MASKED_WORD, Confidence, Hit, Kind
-from kdissect.personal.telling_names import of_name
+from kdissect.personal.telling_names import is_phrase, of_name
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
 _CHILD_OF = re.compile(r"(?<!\w)[ads]/[lpo] ", re.IGNORECASE)  # `a/l` in Malaysia
 _LONGEST_NAME = 80
+_LONGEST_SYLLABLE = 4  # `Ming` and `Mei` are names, too
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
 # Values of programs that lack a name, or stand for one.
 _PLACEHOLDERS = frozenset((
@@ -29,6 +30,12 @@ _NO_PERSONS = frozenset((
     "task", "consumer", "producer", "queue", "topic", "letter", "connector", "controller", "replica",
     "gateway", "database", "api", "app",
 ))  # fmt: skip
+# A text with one of these is of no person, whatever fields are next to it.
+_ORGANISATIONS = frozenset((
+    "team", "shop", "store", "gmbh", "inc", "ltd", "llc", "corp", "corporation", "company", "plc", "srl",
+    "limited", "support", "services", "department", "dept", "office", "hr", "sales", "marketing", "helpdesk",
+    "newsletter", "noreply", "proxy", "sarl", "ltda", "doo", "kft", "sro", "spa", "oyj", "ooo", "foundation",
+))  # fmt: skip
 # `README.md`, `org.apache.Foo`; not `J.R. Ewing`
 _FILE = re.compile(r"[^\W\d_]{3,}\.[^\W\d_]")
 _LONGEST_ADDRESS = 200
@@ -41,6 +48,9 @@ _STREET = re.compile(
     r"|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade"
     r"|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
     r"|stigen|katu|tie|iela|gatve|utca)"
+    r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale|vicolo|piazza"
+    r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi|k[öo]r[úu]t"
+    r"|aleja|plac|osiedle|al|os"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
 )
@@ -79,6 +89,7 @@ def person_field(text: str, tags: frozenset[str], beside: Beside, is_number: boo
     is_alone = "birth_alone" in tags and not is_likely
     is_bare = "any_name" in tags and (telling > 0 or (of_person and " " in text.strip()))
     is_bare |= "short_name" in tags and telling > 0
+    is_bare |= {"any_name", "person"} <= tags and " " in text.strip()
     if is_number:
         kind = Kind.BIRTH_DATE if "birth_moment" in tags and not is_alone and is_birth_number(text) else None
     elif ("name" in tags or is_bare) and _is_name(
@@ -100,18 +111,27 @@ def person_field(text: str, tags: frozenset[str], beside: Beside, is_number: boo
     return Hit(0, len(text), kind, Confidence.LIKELY if is_likely else Confidence.POSSIBLE)
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text may be a name by its words alone."""
+    return _is_name(text, False, False)
+
+
 def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     """Return whether a text may be a name: words of letters, the first or last of them capitalised if its
     script has capitals. `is_of_person`: other fields next to it are of a person, so that few capitals may be.
     `is_small`: it may be without capitals.
     """
     plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
-    plain = _CHILD_OF.sub("", plain)
+    plain = _CHILD_OF.sub("", plain).replace("^", " ")  # parts of names in DICOM
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):
         return False
     words = [word for word in re.split(r"[ ,.'\u2019`-]+", plain) if word]
+    if len(words) > 1 and any(word.lower() in _ORGANISATIONS for word in words):
+        return False
+    if is_phrase(plain, "name") or (is_phrase(plain, "any_name") and len(plain) > _LONGEST_SYLLABLE):
+        return False  # the name of the field in a language: a translation
     if not is_of_person and any(word.lower() in _NO_PERSONS for word in words):
         return False
     is_written = any(not word[0].islower() for word in words) or (is_small and not of_name(plain).tags)

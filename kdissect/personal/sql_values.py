@@ -20,16 +20,24 @@ _TEXT = r"N?'(?P<text>(?:[^']|''){0,2000})'"
 _VALUE = re.compile(
     rf"\s{{0,9}}(?:{_TEXT}|(?P<number>-?\d[\d.]{{0,40}})|[^,()']{{0,200}})\s{{0,9}}(?P<end>[,)])"
 )
+_COPY = re.compile(
+    rf"\b(?:COPY|copy)\s{{1,9}}{_TABLE}\s{{0,9}}\((?P<columns>[^()]{{1,4000}})\)\s{{0,9}}(?:FROM|from)\s{{1,9}}"
+    r"(?:STDIN|stdin)[^\n]{0,200}\n"
+)
+_NULL = r"\N"  # of COPY
 _NEXT_ROW = re.compile(r"\s{0,9},?\s{0,9}\(")
 _ASSIGNED = re.compile(rf"(?<![\w.])[\"`\[]?(?P<column>[^\W\d]\w{{0,60}})[\"`\]]?\s?=\s?{_TEXT}")
 _FIRST = 1  # number of the first row
 
 
 def sql_leaves(text: str) -> list[Leaf]:
-    """Return the values of the first INSERT with names of columns, or of an UPDATE, in a text."""
+    """Return the values of the first INSERT or COPY with names of columns, or of an UPDATE, in a text."""
     inserted = _INSERT.search(text)
     if inserted is not None:
         return _rows(text, inserted)
+    copied = _COPY.search(text)
+    if copied is not None:
+        return _copied(text, copied)
     updated = _UPDATE.search(text)
     return (
         [] if updated is None else [_leaf(one["column"], one, "text", _FIRST) for one in _set(text, updated)]
@@ -44,7 +52,7 @@ def _set(text: str, updated: re.Match[str]) -> Iterator[re.Match[str]]:
 
 
 def _rows(text: str, inserted: re.Match[str]) -> list[Leaf]:
-    names = [name.strip(' \t\r\n"`[]') for name in inserted["columns"].split(",")]
+    names = _columns(inserted)
     leaves: list[Leaf] = []
     at, number = inserted.end(), _FIRST
     while (opening := _NEXT_ROW.match(text, at)) is not None and len(leaves) < MAX_LEAVES:
@@ -62,7 +70,33 @@ def _rows(text: str, inserted: re.Match[str]) -> list[Leaf]:
     return leaves
 
 
+def _copied(text: str, copied: re.Match[str]) -> list[Leaf]:
+    """Return the rows after a COPY of PostgreSQL, whose values tabs separate."""
+    names = _columns(copied)
+    leaves: list[Leaf] = []
+    at = copied.end()
+    for number, line in enumerate(text[at:].splitlines(keepends=True), _FIRST):
+        values = line.rstrip("\r\n").split("\t")
+        if len(values) != len(names) or len(leaves) >= MAX_LEAVES:
+            break
+        start = at
+        for name, value in zip(names, values, strict=True):
+            if value and value != _NULL:
+                leaves.append(_value(name, value, start, number))
+            start += len(value) + 1
+        at += len(line)
+    return leaves
+
+
+def _columns(found: re.Match[str]) -> list[str]:
+    return [name.strip(' \t\r\n"`[]') for name in found["columns"].split(",")]
+
+
 def _leaf(name: str, found: re.Match[str], group: str, number: int) -> Leaf:
-    start, end = found.span(group)
+    return _value(name, found[group], found.start(group), number)
+
+
+def _value(name: str, value: str, start: int, number: int) -> Leaf:
+    end = start + len(value)
     path = f"$.{shown_step(name)}"[:MAX_PATH]
-    return Leaf(path, name, found[group], False, number, "", start, end, is_part=True, is_alone=True)
+    return Leaf(path, name, value, False, number, "", start, end, is_part=True, is_alone=True)

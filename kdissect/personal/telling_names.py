@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Generic, TypeVar
 
+from kdissect.personal.abbreviations import with_abbreviations
 from kdissect.personal.languages import BY_LANGUAGE
 from kdissect.personal.transliterated import transliterated
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _POSSESSIVE = re.compile(
@@ -20,6 +25,7 @@ _IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
 # Of plurals, and what databases that fold case join: `telefonnr`.
+_WRITTEN_OUT = re.compile(r"([oau])e|(?<=a)a()")
 _ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
 _PARTICLES = "をはがのも은는이가을를"  # after a noun, in a sentence of Japanese or Korean
 UNDIVIDED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
@@ -73,7 +79,10 @@ _PHRASES = {
         "user, ip usuario, ip origin, ip origen, ip origem, ip source, ip utilisateur, ip kunde, ip klienta, "
         "ip klijenta"
     ),
+    "forwarded": "forwarded for, xff, forwarded",
+    "message_id": "message id, msg id, in reply to, references, content id",
     "version": (
+        "fw, deps, libs, libraries, lockfile, sbom, fixed in, patched in, "
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
         "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
         "plugin, plugins, "
@@ -108,13 +117,15 @@ _PHRASES = {
         "real name, realname, name on card, card name, signatory name, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
-    "short_name": "fname, lname, mname",
+    "short_name": "fname, lname, mname, vname, nname",
     "part_of_name": "first, last, given, family",
     "any_name": (
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
     ),
     "person": (
-        "customer, user, person, patient, employee, contact, recipient, doctor, physician, member, attendee, "
+        "driver, courier, chauffeur, fahrer, conductor, motorista, chofer, kierowca, bestuurder, forare, "
+        "kuljettaja, autista, kurier, repartidor, assignee, uploader, customer, user, person, patient, "
+        "employee, contact, recipient, doctor, physician, member, attendee, "
         "participant, visitor, "
         "rider, arzt, medecin, medico, passenger, guest, student, "
         "subscriber, payer, payee, debtor, creditor, applicant, kunde, benutzer, cliente, usuario, "
@@ -125,7 +136,7 @@ _PHRASES = {
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
     # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
-    "maybe_address": "via, gate, gade, vei, veg",
+    "maybe_address": "via, gate, gade, vei, veg, road, ind, dir, str, end, dom",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
     "parcel": (
         "shipping address, billing address, delivery address, ship to, bill to, deliver to, "
@@ -135,12 +146,18 @@ _PHRASES = {
     ),
     # As above, if there is a postal code: a way of shipping has a name, too.
     "maybe_parcel": (
-        "shipping, billing, delivery, versand, rechnung, lieferung, livraison, facturation, envio, entrega"
+        "sender, receiver, consignee, consignor, addressee, absender, expediteur, remitente, mittente, "
+        "nadawca, "
+        "remetente, afzender, avsandare, afsender, avsender, lahettaja, odesilatel, odosielatel, felado, "
+        "posiljatelj, gonderen, pengirim, shipping, billing, delivery, versand, rechnung, lieferung, "
+        "livraison, facturation, envio, entrega"
     ),
     # Of a street without its number.
     "bare_number": "number, numero, num, numar",
     "house_number": (
-        "house number, housenumber, house no, house nr, building number, street number, hausnummer, hausnr, "
+        "bldg, bldg nb, bldg no, bldg nbr, house, house number, housenumber, house no, house nr, "
+        "building number, street number, hausnummer, "
+        "hausnr, "
         "huisnummer, huisnr, numero exterior, num ext, numero civico, civico, nr domu, numer domu, "
         "husnummer, husnr, talonumero, cislo popisne, cislo domu, cislo orientacni, hazszam, kucni broj, "
         "hisna stevilka, "
@@ -213,7 +230,8 @@ _THINGS = (
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
     "no", "nr", "number", "nummer", "numero", "mode", "field", "algorithm", "alg", "required",
-    "changed", "updated", "created", "rotation", "age",
+    "changed", "updated", "created", "rotation", "age", "ttl", "lifetime", "timeout", "seconds", "minutes",
+    "hours", "days", "endpoint", "url", "uri", "limit",
 ))  # fmt: skip
 _OF_SECRETS = frozenset({"password", "maybe_password", "token"})
 # A last word that makes another thing of a name: `phone_type`, `card_id`.
@@ -250,12 +268,48 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     and the last part of a compound says what it is. So their phrases may be the end of a word, unless
     `is_whole`.
     """
-    plain = {words_of(phrase) for phrase in phrases.split(",")}
+    plain = _plain(phrases)
     joined = {phrase.replace(" ", "") for phrase in plain if " " in phrase and len(phrase) > _SHORTEST_JOINED}
     listed = sorted(plain | joined, key=len, reverse=True)
     ends = [] if is_whole else [phrase for phrase in listed if len(phrase) > 1 and _UNDIVIDED.search(phrase)]
     anywhere = f"|(?:{'|'.join(map(re.escape, ends))})(?=[{_PARTICLES}]| |$)" if ends else ""
     return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
+
+
+def _plain(phrases: str) -> set[str]:
+    """Return phrases that commas separate, as `words_of` returns them, and with abbreviations."""
+    return {short for phrase in phrases.split(",") for short in with_abbreviations(words_of(phrase))}
+
+
+def _endings(phrase: str) -> Iterator[str]:
+    """Yield a phrase with each of `_ENDINGS`."""
+    yield from (phrase + ending for ending in ("", "s", "number", "nummer", "numero", "num", "nr", "no"))
+    if phrase.endswith("s"):
+        yield f"{phrase}es"
+
+
+class PhraseIndex(Generic[T]):
+    """Finds phrases in words of ASCII, each with a label, as `phrase_pattern` does, but in one pass."""
+
+    def __init__(self, phrases: Iterable[tuple[T, str]]) -> None:
+        self._labels: dict[str, set[T]] = {}
+        self._lengths: dict[str, set[int]] = {}
+        for label, listed in phrases:
+            for phrase in _plain(listed):
+                for whole in _endings(phrase), _endings(phrase.replace(" ", "")):
+                    for one in whole:
+                        self._labels.setdefault(one, set()).add(label)
+                        first, *others = one.split(" ")
+                        self._lengths.setdefault(first, set()).add(1 + len(others))
+
+    def labels_in(self, words: str) -> set[T]:
+        """Return the labels of the phrases in some words."""
+        listed = words.split()
+        found: set[T] = set()
+        for at, word in enumerate(listed):
+            for length in self._lengths.get(word, ()):
+                found |= self._labels.get(" ".join(listed[at : at + length]), set())
+        return found
 
 
 def _all_phrases(tag: str) -> str:
@@ -300,10 +354,12 @@ _OF_A_PERSON = re.compile(
     rf"({'|'.join(one.strip() for one in _all_phrases('person').split(',') if len(one.strip()) > 4)})([^\W\d"
     rf"_]{{3,}})"
 )
-_PATTERNS["person_itself"] = re.compile(rf"^(?:{_PATTERNS['person'].pattern})$")
+_PATTERNS["person_itself"] = re.compile(
+    rf"^(?:(?:lead|main|primary|secondary|first|second|other|emergency) )?(?:{_PATTERNS['person'].pattern})$"
+)
 # Of a number: the day of a birth, and neither its place nor the weight or the year.
 _PATTERNS["birth_moment"] = re.compile(
-    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis))?$"
+    rf"(?:{_PATTERNS['birth'].pattern})(?: (?:on|date|datum|dt|day|days|ms|millis|ts|timestamp|epoch))?$"
 )
 # Right before a date in a sentence.
 _PATTERNS["birth_before"] = re.compile(
@@ -321,8 +377,33 @@ for _tag in ("latitude", "longitude"):
         r"(?: (?:deg|degrees|decimal|e|wgs|coordinate|coord|value|start|end|from|to|origin|destination"
         r"|\d+))*$"
     )
+# Which patterns words of ASCII may match: by the phrases in them, and by the last part of a compound.
+_TAG_OF_PHRASES = {
+    "birth_moment": "birth", "birth_before": "birth", "birth_after": "birth", "birth_alone": "birth",
+    "latitude_itself": "latitude", "longitude_itself": "longitude", "person_itself": "person",
+}  # fmt: skip
+_OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, tag) in _COMPOUNDS)
+_ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("s?", "s|").split("|"))
+
+
+_INDEX = PhraseIndex(
+    (tag, ",".join(_THINGS.split()) if tag == "thing" else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
+    for tag in _PATTERNS
+)
+
+
+def _may_match(words: str) -> Iterable[str]:
+    """Return the tags whose patterns words may match: trying them all takes ten times longer."""
+    if not words.isascii():
+        return _PATTERNS
+    found = _INDEX.labels_in(words)
+    has_end = any(word.endswith(_ENDS_OF_COMPOUNDS) for word in words.split())
+    return found | _OF_COMPOUNDS if has_end else found
+
+
 ANY_ID = _PATTERNS["national"]
 """Phrases for national ids of any country."""
+ANY_ID_PHRASES = _all_phrases("national")
 
 
 def _parted(words: str) -> str:
@@ -346,9 +427,7 @@ class Telling:
         self.words = words
         is_about = is_name and _ABOUT_FIELDS.search(words) is not None
         tags = (
-            set()
-            if is_about
-            else {tag for tag, pattern in _PATTERNS.items() if says(pattern, words, is_name)}
+            set() if is_about else {tag for tag in _may_match(words) if says(_PATTERNS[tag], words, is_name)}
         )
         if words.rpartition(" ")[2] in _ABOUT_SECRETS:
             tags -= _OF_SECRETS
@@ -371,8 +450,13 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
 
 @lru_cache(4096)
 def of_name(name: str) -> Telling:
-    """Return the tags of a field's name."""
-    return Telling(words_of(name), True)
+    """Return the tags of a field's name. Letters with marks may be written as two: `foedelsedatum`."""
+    words = words_of(name)
+    found = Telling(words, True)
+    if not found.tags and _WRITTEN_OUT.search(words):
+        written = Telling(_WRITTEN_OUT.sub(r"\1", words), True)
+        return written if written.tags else found
+    return found
 
 
 def without(tag: str, words: str) -> str:
@@ -381,6 +465,16 @@ def without(tag: str, words: str) -> str:
     for found in _PATTERNS[tag].finditer(words):  # noqa: B007  the last one counts
         pass
     return words if found is None else words[: found.start()].strip()
+
+
+def is_about_fields(name: str) -> bool:
+    """Return whether what a name holds is about fields, such as their labels."""
+    return _ABOUT_FIELDS.search(words_of(name)) is not None
+
+
+def is_phrase(text: str, tag: str) -> bool:
+    """Return whether a text is one of the phrases of a tag, and nothing else."""
+    return _PATTERNS[tag].fullmatch(words_of(text)) is not None
 
 
 def is_name_of_person(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 from urllib.parse import unquote
 
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
@@ -12,7 +13,9 @@ from kdissect.personal.health_messages import health_leaves
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
 from kdissect.personal.sql_values import sql_leaves
-from kdissect.personal.telling_names import of_name
+from kdissect.personal.telling_names import is_phrase, of_name
+from kdissect.personal.text_tables import table_leaves
+from kdissect.personal.trade_messages import trade_leaves
 
 _CODE = "%[0-9A-Fa-f]{2}"
 _KEY = rf"(?:[^\W\d]|{_CODE})(?:[\w.-]|{_CODE}|\[\w{{0,40}}\]){{0,120}}"
@@ -21,7 +24,9 @@ _KEY = rf"(?:[^\W\d]|{_CODE})(?:[\w.-]|{_CODE}|\[\w{{0,40}}\]){{0,120}}"
 # name, an equals sign and a value, in quotes or without; a name, a colon and a value in quotes (Protobuf,
 # Python); a line of a label and a value; a row of a table in Markdown; and a field of a struct of Go (`%+v`).
 _FIELD = re.compile(
-    rf"^Content-Disposition: form-data; name=\"(?P<control>{_KEY})\"\r?\n"
+    # Each begins outside of a word, or with a tag: most characters are passed over at once.
+    r"(?:(?<!\w)(?=[^\W\d]|[%|\"':\[])|(?=<)|(?<![^\n])(?=[ \t>*-]))"
+    rf"(?:^Content-Disposition: form-data; name=\"(?P<control>{_KEY})\"\r?\n"
     r"(?:[\w-]{1,40}:[^\r\n]{0,200}\r?\n)?\r?\n(?P<body>[^\r\n]{1,200})\r?$"
     r"|^(?P<mail>From|To|Cc|Reply-To|Sender):[ \t]\"?(?P<mailbox>[^\"<>@,:\n]{2,80}?)\"?[ \t]?<"
     r"(?=[^<>@\s]{1,64}@)"
@@ -32,9 +37,24 @@ _FIELD = re.compile(
     r"|span)(?:\s[^<>]{0,200})?>\s{0,20}(?P<caption>[^\W\d_][^<>:]{0,40}?)\s?:?\s{0,20}"
     r"</(?:td|th|dt|b|strong|label|span)>\s{0,200}:?(?:<(?:td|dd|span)(?:\s[^<>]{0,200})?>)?\s{0,20}"
     r"(?P<shown>[^<>\s][^<>]{0,200}?)\s{0,20}</?(?:td|dd|span|br|p|li|div)\b"
+    # A key and its value as elements of their own: lists of properties.
+    r"|<(?:key|name|field)>(?P<keyed>[^\W\d][\w.-]{0,60})</(?:key|name|field)>\s{0,40}"
+    r"<(?:string|value|val|integer|date|text)>(?P<valued>[^<>]{1,200})</"
     r"|<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
     rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
     r"(?=, ?[\w.]{1,60}=|[)\]}])"
+    # Arrows of PHP, Ruby and Perl; PHP's serialized arrays; `{ Name = value, ... }` of C#; a line of a
+    # setting whose value has blanks, and such a value in a list.
+    rf"|[:\"'\[]?(?P<arrow>{_KEY})[\"'\]]?[ \t]{{0,9}}=>[ \t]{{0,9}}(?:\"(?P<arrowed>[^\"\\\n]{{1,200}})\""
+    r"|'(?P<pointed>[^'\\\n]{1,200})'|(?P<shot>[^\s\"',()\[\]{}][^\n,]{0,200}?)(?=\r?$|,))"
+    rf"|s:\d{{1,4}}:\"(?P<serial>{_KEY})\";s:\d{{1,4}}:\"(?P<serialized>[^\"]{{1,200}})\""
+    r"|(?<=[{(,] )(?P<member_name>[A-Za-z]\w{0,60}) = (?P<given>[^,{}\n=\"']{1,200}?)(?=, \w{1,60} = | ?\})"
+    rf"|^(?P<setting>{_KEY})=(?P<phrase>[^\s\"'=&;<>{{}}]{{1,60}} [^\n=&;<>{{}}\"]{{0,200}}?)\r?$"
+    rf"|(?<=[\s,;(\[{{])(?P<listed_name>{_KEY})=(?P<listed>[^\s\"'=,;&<>{{}}()\[\]]{{1,60}}"
+    r" [^=\n,;&<>\"]{1,80}?)(?=[,;] ?[\w.]{1,60}=)"
+    # A line of what psql prints in expanded form.
+    r"|^[ \t]{0,8}(?P<left>[^\W\d_][\w ./-]{1,40}?)[ \t]{0,40}\|[ \t]{1,4}"
+    r"(?P<right>[^|\s][^|\n]{1,200}?)[ \t]{0,40}\r?$"
     rf"|(?:(?<=[\s&?;,{{(\[|])|^)(?P<key>{_KEY})=(?!\w{{0,60}}[({{\[]\w+=)"
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
     rf"|(?:(?<=[\s{{(\[,])|^)(?P<mark>[\"']?)(?P<named>{_KEY})(?P=mark): ?"
@@ -52,7 +72,7 @@ _FIELD = re.compile(
     r"(?=[^<>@\s]{1,64}@[^<>@\s]{1,200}>)"
     r"|^\|[ \t]?(?P<first>[^\W\d_][\w ./-]{1,40}?)[ \t]{0,40}\|[ \t]{0,4}(?P<cell>[^|\s][^|\n]{1,200}?)"
     r"[ \t]{0,40}\|[ \t\r]{0,4}$"
-    r"|(?<=[{ ])(?P<member>[A-Z]\w{1,40}):(?P<printed>[^\s{}:\"'][^{}:\n]{0,200}?)(?= [A-Z]\w{0,40}:|\})",
+    r"|(?<=[{ ])(?P<member>[A-Z]\w{1,40}):(?P<printed>[^\s{}:\"'][^{}:\n]{0,200}?)(?= [A-Z]\w{0,40}:|\}))",
     re.MULTILINE,
 )
 _TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
@@ -103,15 +123,30 @@ _NAMES = (
     "short",
     "attribute",
     "caption",
+    "keyed",
+    "arrow",
+    "serial",
+    "member_name",
+    "setting",
+    "listed_name",
+    "left",
 )
 _HOLDERS = {
     "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
     "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES, "entry": _LINES, "person": _LINES,
-    "stated": _FORM, "inner": _FORM, "shown": _LINES,
+    "stated": _FORM, "inner": _FORM, "shown": _LINES, "valued": _FORM,
+    "arrowed": _LIST, "pointed": _LIST, "shot": _LIST, "serialized": _LIST, "given": _LIST,
+    "phrase": _LINES, "right": _LINES,
 }  # fmt: skip
 # Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
 # log. Passwords have their own form there.
-_IF_TELLING = frozenset({"shown", "line", "entry", "cell", "double", "apostrophes", "printed"})
+_IF_TELLING = frozenset({
+    "shown", "line", "entry", "cell", "double", "apostrophes", "printed", "arrowed", "pointed", "shot",
+    "serialized", "given", "phrase", "listed", "right",
+})  # fmt: skip
+_MOST_WORDS = 12  # of a line without a sign between its name and its value
+_SEPARATED = re.compile(r"[:=|;{}<>\t]")
+_OF_PLAIN_LINES = ("name", "address", "birth", "phone", "email", "iban", "card", "national")
 _MAILBOXES = frozenset({"mailbox", "person"})
 
 
@@ -121,10 +156,12 @@ def text_leaves(text: str, name: str) -> list[Leaf]:
     for leaf in (
         sql_leaves(text)
         or health_leaves(text)
+        or trade_leaves(text)
+        or table_leaves(text)
         or _cells(text)
         or _card(text)
         or _embedded(text)
-        or _fields(text)
+        or chain(_fields(text), _plain_lines(text))
     ):
         leaves.append(leaf)
         if len(leaves) >= MAX_LEAVES:
@@ -184,6 +221,33 @@ def _fields(text: str) -> Iterator[Leaf]:
         )
 
 
+def _plain_lines(text: str) -> list[Leaf]:
+    """Return the values of lines that begin with the name of a field, if there are at least two of them."""
+    leaves: list[Leaf] = []
+    at = 0
+    for line in text.splitlines(keepends=True):
+        words = line.split()
+        if 1 < len(words) <= _MOST_WORDS and not _SEPARATED.search(line):
+            count = _words_of_name(words)
+            if count:
+                value = line.split(maxsplit=count)[count].rstrip()
+                name = " ".join(words[:count])
+                path, end = f"$.{shown_step(name)}"[:MAX_PATH], at + len(line.rstrip())
+                start = end - len(value)
+                leaf = Leaf(path, name, value, False, _LINES, "", start, end, is_part=True, is_alone=True)
+                leaves.append(leaf)
+        at += len(line)
+    return leaves if len(leaves) > 1 else []
+
+
+def _words_of_name(words: list[str]) -> int:
+    """Return how many words at the begin of a line are the name of a field; 0 if none."""
+    for count in range(min(4, len(words) - 1), 0, -1):
+        if any(is_phrase(" ".join(words[:count]), tag) for tag in _OF_PLAIN_LINES):
+            return count
+    return 0
+
+
 class _Elements:
     """The elements of XML around each offset of a text."""
 
@@ -221,6 +285,9 @@ def _cells(text: str) -> list[Leaf]:
     head, newline, _ = text.partition("\n")
     if not newline:
         return []
+    second = text[len(head) + 1 :].partition("\n")[0].partition("|")
+    if second[1] and head.count("|") == 1 and of_name(second[0]).tags:
+        return []  # names and values, a line each
     for separator in _SEPARATORS:
         names = [name.strip() for name in head.rstrip("\r").split(separator)]
         if len(names) > 1 and all(map(_COLUMN.fullmatch, names)):

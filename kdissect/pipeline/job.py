@@ -31,7 +31,7 @@ from kdissect.pipeline.task_setup import Setup
 from kdissect.query.fields.field_table import FIELDS, table_named
 from kdissect.session.detection.known_brokers import End
 from kdissect.session.info import ConnectionKind
-from kdissect.stages.per_flow import OF_JUDGES
+from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.judgement_rows import coverage_rows, finding_rows
 from kdissect.stages.rows.table_rows import TableRows, batch_of
@@ -47,6 +47,8 @@ _OF_TALLY = ["kind", "same_as", "probably_same_as", "tls"]
 CUT_CAPTURE = str(AnomalyKind.CUT_CAPTURE)
 # Tables whose rows ask for the names of topic ids.
 WITH_TOPICS = WITH_NAMES | {FIELDS, "topics", "groups", "producers", "transactions", "causes", "personal"}
+OF_VALUES = OF_JUDGES | {JUDGEMENT}
+"""Tables whose rows ask for these names, too, if rules judge keys and values by their schemas."""
 # Tasks that look for what was captured twice: each reads all sets that may have some of it.
 MAX_MARKING = 4
 
@@ -213,15 +215,16 @@ class _Analysis:
         filesystem, root = filesystem_of(self._staging)
         files = [file for result in found.values() for file in result.written]
         names = names_in(filesystem, root, files, self._known).topics
+        with_topics = WITH_TOPICS if self._setup.schemas is None else WITH_TOPICS | OF_VALUES
         again: dict[int, Task] = {}
         for number, result in found.items():
             if result.nameless is None or any(names.name_at(*place) is not None for place in result.nameless):
-                named = (share._replace(tables=share.tables & WITH_TOPICS) for share in self._tasks[number])
+                named = (share._replace(tables=share.tables & with_topics) for share in self._tasks[number])
                 again[number] = tuple(share for share in named if share.tables)
         for number, result in self._ran(again, names, late).items():
             before = found[number]
-            kept = (file for file in before.written if file.table not in WITH_TOPICS)
-            made = (file for file in result.written if file.table in WITH_TOPICS)
+            kept = (file for file in before.written if file.table not in with_topics)
+            made = (file for file in result.written if file.table in with_topics)
             found[number] = before._replace(written=(*kept, *made))
         return found
 

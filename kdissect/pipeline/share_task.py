@@ -16,7 +16,6 @@ from kdissect.causes.cause_stage import CauseStage
 from kdissect.engine.records.record_values import values_by
 from kdissect.engine.taps.copies import Copies
 from kdissect.history.topics.topic_names import FETCH, FETCH_SNAPSHOT, TopicNames
-from kdissect.model.extras import missing_personal
 from kdissect.model.limits import in_force
 from kdissect.model.native import is_compiled
 from kdissect.pipeline.shares import WHOLE, Share, Task
@@ -24,12 +23,13 @@ from kdissect.pipeline.table_files.forwarded_files import NAMES
 from kdissect.pipeline.table_files.parquet_parts import ParquetParts, WrittenFile, parts_in
 from kdissect.pipeline.tap_marks import KnownTaps
 from kdissect.pipeline.task_setup import OwnCaptures, Setup
-from kdissect.serdes.decoders import installed_modules, missing_modules
+from kdissect.pipeline.worker_packages import missing_here
+from kdissect.serdes.decoders import installed_modules
 from kdissect.session.detection.known_brokers import Brokers, End
 from kdissect.session.exchange import Exchange
 from kdissect.stages.forwarding import ForwardedEvent, Forwarder
 from kdissect.stages.one_process import Production
-from kdissect.stages.per_flow import JUDGEMENT, OF_PERSONAL, forwarded_batch, judgement_batch
+from kdissect.stages.per_flow import JUDGEMENT, forwarded_batch, judgement_batch
 from kdissect.stages.rows.file_rows import FileRows
 from kdissect.stages.rows.table_rows import BATCH_ROWS
 from kdissect.stages.topic_id_names import WITH_NAMES
@@ -79,10 +79,10 @@ class ShareTask:
     def __call__(self, what: tuple[int, Task, Known]) -> Result:
         self._setup.begin()
         number, task, known = what
-        if (missing := self._missing(task)) is not None:
+        tables = frozenset[str]().union(*(share.tables for share in task))
+        if (missing := missing_here(self._modules, tables)) is not None:
             nothing: frozenset[End] = frozenset()
-            lacking = f"on {gethostname()}, {missing}"
-            return Result(number, (), {}, nothing, nothing, frozenset(), None, lacking)
+            return Result(number, (), {}, nothing, nothing, frozenset(), None, missing)
         parts = parts_in(self._staging, self._partition_by)
         files: dict[int, FileRows] = {}
         names = _AskedNames(known.names)
@@ -97,13 +97,6 @@ class ShareTask:
             number, written, files, frozenset(brokers.proven), frozenset(brokers.asked), nameless,
             None if is_compiled else gethostname(),
         )  # fmt: skip
-
-    def _missing(self, task: Task) -> str | None:
-        """Return the message that packages for a task are missing here; None if it can run."""
-        missing = missing_modules(self._modules)
-        if missing is None and any(share.tables & OF_PERSONAL for share in task):
-            return missing_personal()
-        return missing
 
     def _share(
         self, share: Share, known: Known, names: _AskedNames, brokers: Brokers, parts: ParquetParts

@@ -55,8 +55,7 @@ from kdissect.session.exchange import Exchange, ExchangeKind
 from kdissect.session.info import ConnectionInfo, ConnectionKind
 
 if TYPE_CHECKING:
-    from kdissect.engine.records.value_faults import ValueFaults
-    from kdissect.rules.judging.schema_judge import SchemaJudge
+    from kdissect.rules.judging.schema_judge import SchemaJudge, ValuesOf
     from kdissect.rules.judging.unmarked_rows import UnmarkedRows
 
 HELD_FACTS = 1000  # that wait for the end of a connection, each with its exchange
@@ -88,8 +87,8 @@ class Judge:
 
     `rules` in the order of the registry; `judge` leaves out findings about the other end; `labels` name ends
     by address, host or role. `machines` are the histories in use; None: all. Without `guards` every rule
-    receives every subject, which takes longer and has an equal result. `values` reads keys and values for
-    the rules about their schemas.
+    receives every subject, which takes longer and has an equal result. `values_of` returns what reads keys
+    and values for the rules about their schemas.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Judge:
         machines: Collection[str] | None = None,
         *,
         guards: bool = True,
-        values: ValueFaults | None = None,
+        values_of: ValuesOf | None = None,
     ) -> None:
         self.rules = rules
         self.findings = FindingLog()
@@ -127,10 +126,10 @@ class Judge:
         self.coverage.batch_codes = self._batches.codes_by_api()
         self._unmarked: UnmarkedRows | None = None
         self._values: SchemaJudge | None = None
-        if values is not None:
+        if values_of is not None:
             from kdissect.rules.judging.schema_judge import SchemaJudge  # start-up: of --schemas
 
-            self._values = SchemaJudge(rules, values)
+            self._values = SchemaJudge(rules, values_of)
 
     # events
 

@@ -275,7 +275,7 @@ class ValueViolation(NamedTuple):
 
 
 class SchemaRule(Rule):
-    """Judges keys and values by the user's schemas, when the input is over. `check --schemas` applies it."""
+    """Judges keys and values by the user's schemas (`--schemas`), when the input is over."""
 
     needs = "the records, and their schemas (`--schemas`)"
 

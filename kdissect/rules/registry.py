@@ -133,7 +133,9 @@ def _rules_in(name: str) -> list[Rule]:
 
 EVERY_RULE: tuple[Rule, ...] = tuple(rule for name in _MODULES for rule in _rules_in(name))
 """All rules, including those that need the user's schemas."""
-ALL_RULES: tuple[Rule, ...] = tuple(rule for rule in EVERY_RULE if not isinstance(rule, SchemaRule))
+SCHEMA_RULES: tuple[SchemaRule, ...] = tuple(rule for rule in EVERY_RULE if isinstance(rule, SchemaRule))
+"""The rules that need the user's schemas."""
+ALL_RULES: tuple[Rule, ...] = tuple(rule for rule in EVERY_RULE if rule not in SCHEMA_RULES)
 """The rules that need the traffic alone."""
 refuse_idle_overrides(ALL_RULES)
 

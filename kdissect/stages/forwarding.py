@@ -2,7 +2,8 @@
 
 One row for each exchange and each end of a connection: capture set, `event_order`, and a blob of plain
 tuples. The per-capture-set stage sorts the rows by their order and has the events of one process, but for the
-records in them. An event that changes a connection's facts carries them.
+records in them, which it has only for rules about keys and values. An event that changes a connection's facts
+carries them.
 
 An exchange that contains names of topic ids has a second row, whose order puts it before all events: an event
 may need a name before the message that contains it.
@@ -21,7 +22,7 @@ from kdissect.model.frame import Frame
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 from kdissect.session.info import ConnectionInfo
-from kdissect.stages.stub_frames import Pieces, stubs_of
+from kdissect.stages.stub_frames import Pieces, stubs_of, whole_frames
 
 EXCHANGE, CLOSED = 0, 1
 # Prefix of the order of rows with names. Orders of events have another one, for times after the year 1678.
@@ -50,7 +51,8 @@ class Forwarder:
     a later one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, with_records: bool = False) -> None:
+        self._with_records = with_records
         self._known: dict[str, tuple[Any, ...]] = {}
         self._held: tuple[bytes, str, tuple[Any, ...]] | None = None
         self._silenced: list[tuple[str, int, tuple[str, ...]]] = []
@@ -63,7 +65,7 @@ class Forwarder:
         order, event = placed
         info = event.connection
         if isinstance(event, Exchange):
-            fields = _exchange_fields(event)
+            fields = _exchange_fields(event, self._with_records)
             place = EXCHANGE, info.id
             self._held = order, info.capture_set, (*place, self._news(info), *fields)
             self.add_names(placed, fields)
@@ -130,9 +132,9 @@ def _row(order: bytes, capture_set: str, fields: tuple[Any, ...]) -> ForwardedEv
     return ForwardedEvent(capture_set, order, pickle.dumps(fields, protocol=5))
 
 
-def _exchange_fields(exchange: Exchange) -> tuple[Any, ...]:
+def _exchange_fields(exchange: Exchange, with_records: bool = False) -> tuple[Any, ...]:
     """Return an exchange as plain values."""
-    request, response = stubs_of(exchange)
+    request, response = whole_frames(exchange) if with_records else stubs_of(exchange)
     close = exchange.close
     return (
         exchange.ordinal, str(exchange.kind), exchange.api_key, exchange.api_version,

@@ -22,6 +22,7 @@ from kdissect.rules.findings import FindingLog
 from kdissect.rules.judge import Judge
 from kdissect.rules.judging.judged_connection import JudgedConnection
 from kdissect.rules.judging.repeated import Repeated
+from kdissect.rules.judging.schema_judge import ValuesOf
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
 from kdissect.rules.run_coverage.coverage import Coverage
@@ -114,15 +115,19 @@ class JudgedAside(NamedTuple):
 
 
 class CaptureSetJudge(Judge):
-    """Judges the facts of machines that cross connections.
+    """Judges the facts of machines that cross connections, and keys and values if there is `values_of`.
 
     `wake` is called with the connection of each fact before it is judged: it may `take_up` that.
     """
 
     def __init__(
-        self, rules: Sequence[Rule] = ALL_RULES, judge: Who | None = None, labels: Labels | None = None
+        self,
+        rules: Sequence[Rule] = ALL_RULES,
+        judge: Who | None = None,
+        labels: Labels | None = None,
+        values_of: ValuesOf | None = None,
     ) -> None:
-        super().__init__(rules, judge, labels, ACROSS)
+        super().__init__(rules, judge, labels, ACROSS, values_of=values_of)
         self._silenced: dict[tuple[str, int], Codes] = {}
         self._rested: set[str] = set()
         """Connections whose turn it was to rest while they were set aside."""

@@ -23,7 +23,15 @@ from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker, take_block
 from kdissect.stages.judges import Judgement
 from kdissect.stages.per_capture_set import CaptureSetStage
-from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES, Judging
+from kdissect.stages.per_flow import (
+    EVERY,
+    OF_CAUSES,
+    OF_CONNECTIONS,
+    OF_JUDGES,
+    OF_PERSONAL,
+    OF_STATES,
+    Judging,
+)
 from kdissect.stages.rows.field_rows import FieldRows
 from kdissect.stages.rows.file_rows import file_anomaly_rows, file_rows
 from kdissect.stages.rows.flow_rows import ExchangeTables
@@ -62,7 +70,7 @@ def produce(
     """(table, record batch) of the tables named, as the inputs are read. Raises nothing on bad input.
 
     `fields` are the columns of the table `fields`, `causes` makes the tables of `OF_CAUSES`, `values` decodes
-    keys and values in the tables `records` and `personal`.
+    keys and values in the tables `records` and `personal`, and for the causes and rules about them.
     """
     production = Production(dissection, tables, judging, fields, causes, values)
     yield from production.while_read()
@@ -103,10 +111,18 @@ class Production:
         self._connections = ExchangeTables(dissection.file_names, self.rows, dissection.topics, values)
         self._wants_connections = not tables.isdisjoint(OF_CONNECTIONS)
         self._wants_bodies = not tables.isdisjoint(OF_JUDGES | OF_STATES | OF_CAUSES | OF_PERSONAL)
-        self._judge = Judge(*(judging or Judging())) if tables & OF_JUDGES else None
+        self._judge = self._new_judge(judging, values) if tables & OF_JUDGES else None
         self._sets: dict[str, list[SetStage]] = {}
         self._causes = causes if tables & OF_CAUSES else None
         self._schemas = None if values is None else values.schemas
+
+    def _new_judge(self, judging: Judging | None, values: RecordValues | None) -> Judge:
+        schemas = None if values is None else values.schemas
+        if schemas is None:
+            return Judge(*(judging or Judging()))
+        from kdissect.engine.records.value_faults import ValuesBySet  # start-up: of --schemas
+
+        return Judge(*(judging or EVERY), values_of=ValuesBySet(schemas, self._dissection.topics).of)
 
     def while_read(self) -> Iterator[tuple[str, Any]]:
         """(table, record batch) of connections, as the inputs are read."""

@@ -14,12 +14,13 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.history.connections.connection_problems import PlainEnd
 from kdissect.history.exchange_view import ExchangeView
 from kdissect.history.topics.topic_names import TopicNames
+from kdissect.serdes.schemas import Schemas
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
 from kdissect.stages.block_takers import BlockTaker
 from kdissect.stages.forwarding import Silenced
 from kdissect.stages.judges import CaptureSetJudge, JudgedAside, Judgement
-from kdissect.stages.per_flow import JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
+from kdissect.stages.per_flow import EVERY, JUDGEMENT, OF_JUDGES, OF_STATES, Judging, judgement_batch
 from kdissect.stages.rows.latency_rows import LatencyRows
 from kdissect.stages.rows.state_rows import group_rows, producer_rows, topic_rows, transaction_rows
 from kdissect.stages.rows.table_rows import TableRows
@@ -41,7 +42,8 @@ class Aside(NamedTuple):
 class CaptureSetStage:
     """Takes the events of a capture set, whole or with stub frames, in order; `close` returns the tables.
 
-    A stage that `counts_blocks` also takes blocks by its `takers`, in the native engine. It cannot be
+    With `schemas`, the rules about keys and values apply: exchanges must have their records. A stage that
+    `counts_blocks` also takes blocks by its `takers`, in the native engine. It cannot be
     pickled.
     """
 
@@ -53,10 +55,13 @@ class CaptureSetStage:
         judging: Judging | None = None,
         *,
         counts_blocks: bool = False,
+        schemas: Schemas | None = None,
     ) -> None:
         self._capture_set = capture_set
         self._tables = tables & OF_STATES
-        self._judge = CaptureSetJudge(*(judging or Judging())) if tables & OF_JUDGES else None
+        self._judge: CaptureSetJudge | None = None
+        if tables & OF_JUDGES:
+            self._judge = _new_judge(judging, names, schemas)
         wants_latencies = self._wants("latencies", "rates")
         self._latencies = LatencyRows(capture_set, counts_blocks) if wants_latencies else None
         self._topics = TopicTraffic(names) if self._wants("topics") else None
@@ -159,3 +164,11 @@ class CaptureSetStage:
             facts = producer_facts(self._producers)
             yield from (("producers", row) for row in producer_rows(capture_set, facts))
             yield from (("transactions", row) for row in transaction_rows(capture_set, facts))
+
+
+def _new_judge(judging: Judging | None, names: TopicNames, schemas: Schemas | None) -> CaptureSetJudge:
+    if schemas is None:
+        return CaptureSetJudge(*(judging or Judging()))
+    from kdissect.engine.records.value_faults import ValuesBySet  # start-up: of --schemas
+
+    return CaptureSetJudge(*(judging or EVERY), values_of=ValuesBySet(schemas, names).of)

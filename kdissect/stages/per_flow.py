@@ -16,7 +16,7 @@ from kdissect.engine.event_order import Placed
 from kdissect.engine.records.snapshot_pieces import SnapshotPieces
 from kdissect.model.finding import Who
 from kdissect.query.fields.field_table import FIELDS
-from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.registry import ALL_RULES, EVERY_RULE
 from kdissect.rules.rule import Rule
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
@@ -47,10 +47,15 @@ class Judging(NamedTuple):
     labels: Mapping[str, str] | None = None
 
 
+EVERY = Judging(EVERY_RULE)
+"""Judging with the rules that need the user's schemas."""
+
+
 class FlowStage:
     """Takes events with `add`; `take` and `close` give (name, record batch) of tables, FORWARDED, JUDGEMENT.
 
     `files` are the inputs' names by file index. Stages that add rows to one `tables_into` return no rows.
+    `with_records`: forwarded events have their records, for rules about keys and values.
     """
 
     def __init__(
@@ -59,11 +64,13 @@ class FlowStage:
         tables: frozenset[str],
         judging: Judging | None = None,
         tables_into: ExchangeTables | None = None,
+        *,
+        with_records: bool = False,
     ) -> None:
         self._rows = TableRows(tables & OF_CONNECTIONS if tables_into is None else ())
         self._tables = tables_into or ExchangeTables(files, self._rows)
         self._pieces = SnapshotPieces()
-        self._forwarder = Forwarder() if tables & (OF_JUDGES | OF_STATES) else None
+        self._forwarder = Forwarder(with_records) if tables & (OF_JUDGES | OF_STATES) else None
         self._forwarded: list[ForwardedEvent] = []
         self._forwarded_bytes = 0
         self._judge: FlowJudge | None = None

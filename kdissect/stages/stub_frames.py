@@ -33,9 +33,14 @@ _KEPT = 64
 _WORTH = 16
 
 
+def whole_frames(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
+    """Return the bytes of request and response with their records; None for a frame that is not there."""
+    return _whole(exchange.request), _whole(exchange.response)
+
+
 def stubs_of(exchange: Exchange) -> tuple[Pieces | None, Pieces | None]:
     """Return the bytes of request and response without their records; None for a frame that is not there."""
-    request, response = _whole(exchange.request), _whole(exchange.response)
+    request, response = whole_frames(exchange)
     side = None if exchange.api_key is None else records_side(exchange.api_key)
     if side is None:
         return request, response

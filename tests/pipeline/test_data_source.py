@@ -82,3 +82,9 @@ def test_records_with_schemas(source: SparkSession) -> None:
     rows = _load(source, folder / "schemas.pcap", "records", schemas=str(folder / "registry")).collect()
     decoded = {row.value_schema for row in rows if row.decoded is not None}
     assert decoded >= {"orders-value v1", "visits-value v1", "users-value v1"}
+
+
+def test_findings_with_schemas(source: SparkSession) -> None:
+    folder = CHECKOUT / "captures" / "schemas"
+    rows = _load(source, folder / "schemas.pcap", "findings", schemas=str(folder / "registry")).collect()
+    assert {row.code for row in rows} >= {"SCH001", "SCH002", "SCH004"}

@@ -18,6 +18,7 @@ from kdissect.serdes.schema_files import load_schemas
 from kdissect.stages.per_flow import OF_CAUSES, OF_CONNECTIONS, OF_JUDGES, OF_PERSONAL, OF_STATES
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import compare, of_run
+from tests.support.messages.valued_topics import poisoned, registry
 
 CAPTURES = CHECKOUT / "captures"
 ALL = frozenset(TABLES) - {"records"}
@@ -123,6 +124,23 @@ def test_tasks_find_poison_pills_as_one_process_does(tmp_path: Path) -> None:
     compare([folder / "schemas.pcap"], tmp_path / "tables", tables={"causes"}, parts=3, schemas=schemas)
     causes = [row["id"] for row in of_run(tmp_path / "tables", "causes")]
     assert causes.count("poison-pill") == 2  # of `orders` and of `users`, as `why` says
+
+
+def test_tasks_apply_the_rules_about_schemas_as_one_process_does(tmp_path: Path) -> None:
+    """Capture sets are judged apart: an equal offset of another set is another record."""
+    for module in ("fastavro", "google.protobuf", "grpc_tools", "jsonschema"):
+        pytest.importorskip(module, reason="needs the extra schemas")
+    folder = CAPTURES / "schemas"
+    (tmp_path / "made").mkdir()
+    paths = [folder / "schemas.pcap", Path(poisoned(tmp_path / "made", before=4))]
+    schemas = load_schemas([str(folder / "registry"), registry(tmp_path)])
+    compare(paths, tmp_path / "tables", tables={"findings", "coverage"}, parts=4, schemas=schemas)
+    found = [row for row in of_run(tmp_path / "tables", "findings") if row["code"].startswith("SCH")]
+    pills = [(row["capture_set"], row["client_id"]) for row in found if row["code"] == "SCH001"]
+    assert sorted(pills) == [("poisoned", "shop"), ("schemas", "shop"), ("schemas", "shop")]
+    assert {row["code"] for row in found} == {"SCH001", "SCH002", "SCH004"}
+    looked_at = {row["names"][0] for row in of_run(tmp_path / "tables", "coverage") if row["what"] == "rule"}
+    assert looked_at >= {"SCH001", "SCH005"}
 
 
 def test_a_worker_without_packages_for_schemas_is_named(

@@ -235,3 +235,25 @@ def test_without_schemas_nothing_that_reads_values_is_imported() -> None:
     script = "import sys; from kdissect.cli.findings import check_command, why_command; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert not [name for name in loaded.split() if name.startswith("kdissect.serdes")]
+
+
+def test_reports_from_tables_have_the_rules(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    path, schemas, report = poisoned(tmp_path, before=4), registry(tmp_path), tmp_path / "report.json"
+    words = [
+        "tables",
+        path,
+        "--tables",
+        "findings",
+        "-o",
+        str(tmp_path / "out"),
+        "--report",
+        f"json={report}",
+    ]
+    assert main([*words, "--schemas", schemas]) == 0
+    capfd.readouterr()
+    (found,) = (one for one in json.loads(report.read_text())["findings"] if one["code"].startswith("SCH"))
+    (checked_one,) = checked(capfd, path, "--schemas", schemas, code=FINDINGS)
+    assert found == checked_one
+    assert main([*words, "--overwrite"]) == 0
+    assert "SCH" not in report.read_text()

@@ -23,7 +23,7 @@ from kdissect.cli.options.input_options import add_inputs, was_read
 from kdissect.cli.options.live.metrics_options import add_metrics, metering
 from kdissect.cli.options.output_options import written_and_read
 from kdissect.cli.options.printed_schema import add_schema
-from kdissect.cli.options.schema_option import value_faults_of
+from kdissect.cli.options.schema_option import of_all_sets, value_faults_of
 from kdissect.cli.output import Output, OutputError, UsageError
 from kdissect.model.cause import Diagnosis
 from kdissect.model.finding import Severity, Who
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(str(error))
 
     def body(output: Output) -> None:
-        judge = new_judge(values=values)
+        judge = new_judge(values_of=of_all_sets(values))
 
         def judged(is_stopped: bool = False) -> Verdict:
             judge.finish()
@@ -86,9 +86,10 @@ def run(arguments: Sequence[str]) -> int:
             if options.evidence and not reading.is_stopped:  # for which all is read once more
                 from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
 
-                evidence.append(
-                    write_evidence(options, dissection, verdict, lambda: new_judge(values=new_values()))
-                )
+                def judge_again() -> Judge:
+                    return new_judge(values_of=of_all_sets(new_values()))
+
+                evidence.append(write_evidence(options, dissection, verdict, judge_again))
             reports.write(verdict, options.statistics, diagnosis)
         _write(options, output, verdict, diagnosis)
         output.flush()

@@ -12,7 +12,7 @@ from kdissect.cli.options.command_parser import command_parser
 from kdissect.cli.options.filter_option import add_filter, open_filtered, reporting_filter
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.output_options import printing
-from kdissect.cli.options.schema_option import value_faults_of
+from kdissect.cli.options.schema_option import of_all_sets, value_faults_of
 from kdissect.cli.output import Output
 from kdissect.report.capture_page.facts import capture_facts
 from kdissect.report.capture_page.page import capture_html
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     def body(output: Output) -> None:
         accepts, latencies, reading = reporting_filter(options, dissection), LatencySeries(), Reading()
         values = value_faults_of(options, dissection, accepts)
-        judge = Judge(EVERY_RULE if options.schemas else ALL_RULES, values=values)
+        judge = Judge(EVERY_RULE if options.schemas else ALL_RULES, values_of=of_all_sets(values))
         causes = CausesOfReport(dissection, accepts, values, latencies)
         with reading:
             read_judged(dissection, judge, accepts, causes)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kdissect.engine.records.record_values import RecordValues
     from kdissect.engine.records.topic_schemas import TopicSchemas
     from kdissect.engine.records.value_faults import ValueFaults
+    from kdissect.rules.judging.schema_judge import ValuesOf
     from kdissect.serdes.schemas import Schemas
     from kdissect.session.exchange import Exchange
 
@@ -72,6 +73,11 @@ def value_faults_of(
     from kdissect.engine.records.value_faults import ValueFaults  # start-up: of --schemas
 
     return ValueFaults(schemas, dissection.topics, wants)
+
+
+def of_all_sets(values: ValueFaults | None) -> ValuesOf | None:
+    """Return what a judge asks for the reader of a capture set: one reads all sets."""
+    return None if values is None else lambda _set: values
 
 
 def report_schemas(options: Namespace, pills: PoisonPills, topics: TopicSchemas) -> None:

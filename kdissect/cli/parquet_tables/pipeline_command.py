@@ -54,6 +54,7 @@ def _watch_parser() -> ArgumentParser:
     add_inputs(parser)
     add = parser.add_argument
     add_table_directory(add)
+    add_schemas(parser)
     add("--checkpoint", metavar="DIR", required=True, help=(
         "directory of what is known so far, where the next start goes on: a path, or s3://, hdfs:// ..."
     ))  # fmt: skip

@@ -20,6 +20,7 @@ from kdissect.capture.filesystems import absolute, is_url
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.capture.objects import objects_at
 from kdissect.cli.diagnostics import ENDING_SIGNALS, OK, UNREADABLE, USAGE, say
+from kdissect.cli.options.schema_option import schemas_of
 from kdissect.cli.parquet_tables.pipeline_run import spark_session
 from kdissect.model.endpoint import Ports
 from kdissect.model.limits import in_force
@@ -30,6 +31,7 @@ from kdissect.pipeline.streaming.checkpoint_pledge import pledged, shards_of
 from kdissect.pipeline.streaming.micro_batch import Done
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.pipeline.streaming.watch import STREAM_CONF, Pace, Watch, follow
+from kdissect.pipeline.worker_packages import missing_there
 from kdissect.report.printable import printable
 from kdissect.stages.per_flow import OF_CAUSES, OF_PERSONAL
 
@@ -82,6 +84,7 @@ def _settings(options: Namespace) -> Settings:
         key_logs=tuple(KeyLogs(tuple(options.keylog)).files),
         topic_ids=options.topic_ids,
         limits=in_force(),
+        schemas=schemas_of(options),
     )
     return settings._replace(shards=options.shards or shards_of(settings) or _cores(options.master))
 
@@ -108,7 +111,13 @@ def _follow(options: Namespace, settings: Settings, session: SparkSession) -> in
 
         watch = Watch(settings, line.batch, line.warn, options.alert, options.grace)
         query = watch.start(session, Pace(options.once, options.interval))
-        follow(query, signals.came, progress)
+        try:
+            follow(query, signals.came, progress)
+        except Exception as error:
+            if (missing := missing_there(error)) is None:
+                raise
+            line.warn(missing)
+            return USAGE
         line.close()
     return UNREADABLE if line.unread else OK
 

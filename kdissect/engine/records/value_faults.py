@@ -100,6 +100,7 @@ class ValueFaults:
                 first = last if first is None else first
             if first is not None and last is not None and self.pills.count:
                 self._follow(records, first, last)
+        self._now = None
 
     def proven(self) -> list[PoisonPill]:
         """Return the pills, except those whose id may be that of another registry, or no id at all."""
@@ -172,6 +173,17 @@ class ValueFaults:
             records.is_response, frame.first_ref, frame.last_ref, frame.time_ns, field.start, field.end,
             records.path(),
         )  # fmt: skip
+
+
+class ValuesBySet(NamedTuple):
+    """Makes what reads the keys and values of one capture set. Picklable."""
+
+    schemas: Schemas
+    names: Names
+
+    def of(self, _capture_set: str) -> ValueFaults:
+        """Return a new reader."""
+        return ValueFaults(self.schemas, self.names)
 
 
 def _client_of(exchange: Exchange) -> Sender:

@@ -30,6 +30,8 @@ from kdissect.model.limits import use
 from kdissect.pipeline.inputs import Input, Inputs, find
 from kdissect.pipeline.spark_source.source_options import SourceOptions
 from kdissect.pipeline.spark_source.source_tables import BY_FILE, BY_FLOW, Share, batches_of, table_of
+from kdissect.pipeline.worker_packages import require_here
+from kdissect.serdes.decoders import installed_modules
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
@@ -72,11 +74,15 @@ class KdissectDataSource(DataSource):
 
 
 class KdissectReader(DataSourceReader):
-    """Reader of a table. The content of captures raises no exception."""
+    """Reader of a table. The content of captures raises no exception.
+
+    It is made on the driver, and reads on executors.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._filters: list[Filter] = []
+        self._modules = installed_modules() if options.schemas else ()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  Spark's name
         """Take the filters that an Arrow expression can express, and return all other filters."""
@@ -105,9 +111,10 @@ class KdissectReader(DataSourceReader):
         return self._shares(inputs, [keeps({"capture_set": name}) for name in inputs.capture_sets])
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Record batches of a share."""
+        """Record batches of a share. Raises ModuleNotFoundError if a package is missing here."""
         assert isinstance(partition, Share)
         options = self._options
+        require_here(self._modules, (options.table,))
         use(options.limits)
         wanted = self._wanted()
         for batch in batches_of(partition, options):

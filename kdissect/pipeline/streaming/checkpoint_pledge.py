@@ -42,7 +42,7 @@ def pledged(settings: Settings) -> Iterator[Recovered]:
                 )
             write_whole(filesystem, path, json.dumps(now).encode())
         elif before != now:
-            changed = ", ".join(sorted(name for name in now if before.get(name) != now[name]))
+            changed = ", ".join(sorted(name for name in before | now if before.get(name) != now.get(name)))
             raise PledgeError(f"the checkpoint was begun with other settings: {changed}")
         yield directory.recover()
 
@@ -54,6 +54,7 @@ def _pledge(settings: Settings, directory: StreamDirectory) -> dict[str, object]
         "partition-by": list(settings.partition_by),
         "shards": settings.shards,
         "state": _STATE,
+        **({} if settings.schemas is None else {"schemas": True}),
     }
 
 

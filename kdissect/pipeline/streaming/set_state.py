@@ -19,6 +19,7 @@ from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.set_log import Segment
 from kdissect.pipeline.streaming.settled_ends import SettledEnds
 from kdissect.pipeline.streaming.silent_connections import Read, SilentConnections
+from kdissect.serdes.schemas import Schemas
 from kdissect.session.info import ConnectionInfo
 from kdissect.stages.forwarding import NAMES
 from kdissect.stages.judges import Judgement
@@ -68,10 +69,19 @@ class _FileTurns:
 
 
 class SetState:
-    """One capture set, `frozen` and `thawed` by a `Freezer` that keeps `names` and `read` apart."""
+    """One capture set, `frozen` and `thawed` by a `Freezer` that keeps `names`, `read` and `schemas`
+    apart.
+    """
 
-    def __init__(self, set_name: str, tables: frozenset[str], names: TopicNames, read: Read) -> None:
-        self._stage = CaptureSetStage(set_name, tables, names)
+    def __init__(
+        self,
+        set_name: str,
+        tables: frozenset[str],
+        names: TopicNames,
+        read: Read,
+        schemas: Schemas | None = None,
+    ) -> None:
+        self._stage = CaptureSetStage(set_name, tables, names, schemas=schemas)
         self._replay = Replay()
         self.judgement = Judgement()
         """Of connections that are over."""

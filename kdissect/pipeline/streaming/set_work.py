@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
@@ -89,7 +89,10 @@ class SetWork:
     def __call__(self, task: SetTask) -> SetReport:
         use(self._settings.limits)
         filesystem, _ = filesystem_of(self._settings.own)
-        freezer = Freezer({"names": self._names.topics, "read": self._read})
+        shared: dict[str, Any] = {"names": self._names.topics, "read": self._read}
+        if self._settings.schemas is not None:
+            shared["schemas"] = self._settings.schemas
+        freezer = Freezer(shared)
         uncounted = task.record.marks.keys()
         state = self._begun(task, freezer)
         told, late = self._told(task) if task.reports else ([], frozenset[str]())
@@ -127,7 +130,8 @@ class SetWork:
         filesystem, _ = filesystem_of(self._settings.own)
         if step.state is None:
             names = self._names.topics
-            return SetState(task.record.set_name, self._settings.tables, names, self._read)
+            settings = self._settings
+            return SetState(task.record.set_name, settings.tables, names, self._read, settings.schemas)
         return SetState.thawed(read_named(filesystem, step.state), freezer)
 
     def _read(self, path: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kdissect.engine.records.value_faults import ValueFaults
 from kdissect.model.finding import Finding, Location, Who
@@ -14,19 +14,27 @@ from kdissect.rules.run_coverage.coverage import Coverage
 from kdissect.schema.protocol_messages import api_name
 from kdissect.session.exchange import Exchange
 
+ValuesOf = Callable[[str], ValueFaults]
+"""Returns what reads the keys and values of a capture set, which may be the same for several."""
+
 
 class SchemaJudge:
-    """Applies the rules about schemas among `rules`."""
+    """Applies the rules about schemas among `rules`. `values_of` is called once for each capture set."""
 
-    def __init__(self, rules: Sequence[Rule], values: ValueFaults) -> None:
+    def __init__(self, rules: Sequence[Rule], values_of: ValuesOf) -> None:
         self._rules = [rule for rule in rules if isinstance(rule, SchemaRule)]
-        self._values = values
+        self._values_of = values_of
+        self._by_set: dict[str, ValueFaults] = {}
 
     def add(self, exchange: Exchange, coverage: Coverage) -> None:
         """Read the records of an exchange, and count what the rules look at."""
-        before = self._values.count
-        self._values.add(exchange)
-        read = self._values.count - before
+        capture_set = exchange.connection.capture_set
+        values = self._by_set.get(capture_set)
+        if values is None:
+            values = self._by_set[capture_set] = self._values_of(capture_set)
+        before = values.count
+        values.add(exchange)
+        read = values.count - before
         if read:
             coverage.at(exchange.connection)
             for rule in self._rules:
@@ -34,11 +42,12 @@ class SchemaJudge:
 
     def finish(self, findings: FindingLog, who: Who | None, labels: Labels) -> None:
         """Add the findings about one end, or about both."""
-        for rule in self._rules:
-            for found in rule.check(self._values):
-                finding = _finding(rule, found, labels)
-                if who in (None, finding.party.role):
-                    findings.add(rule, finding)
+        for values in dict.fromkeys(self._by_set.values()):
+            for rule in self._rules:
+                for found in rule.check(values):
+                    finding = _finding(rule, found, labels)
+                    if who in (None, finding.party.role):
+                        findings.add(rule, finding)
 
 
 def _finding(rule: SchemaRule, found: ValueViolation, labels: Labels) -> Finding:

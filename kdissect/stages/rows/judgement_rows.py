@@ -9,6 +9,7 @@ from kdissect.engine.exchange_rows import Row
 from kdissect.model.finding import Claim, Finding, Level, Location, Party, Severity, Who
 from kdissect.model.packets.packet import FILE_SHIFT, NUMBER_MASK, packet_ref
 from kdissect.rules.fingerprint import fingerprint
+from kdissect.rules.registry import EVERY_RULE, SCHEMA_RULES
 from kdissect.rules.run_coverage.coverage import NUMBERS, Coverage
 from kdissect.rules.run_coverage.rule_coverage import Exercise, Software
 from kdissect.rules.run_coverage.traffic_counts import Kind, TimeLine
@@ -149,7 +150,10 @@ def _times(coverage: Coverage) -> Iterator[Row]:
 def judgement_of(
     findings: Iterable[Mapping[str, Any]], coverage: Iterable[Mapping[str, Any]], files: Mapping[str, int]
 ) -> Judgement:
-    """Return the judges' result, from rows of the two tables."""
+    """Return the judges' result, from rows of the two tables.
+
+    Its rules include those about schemas if one of them looked at something.
+    """
     judgement = Judgement()
     for row in findings:
         judgement.findings.put_back(finding_of_row(row, files))
@@ -161,6 +165,9 @@ def judgement_of(
         else:
             _take(judgement, row)
     judgement.coverage.traffic.latencies.update((kind, held.counted()) for kind, held in latencies.items())
+    looked_at = judgement.coverage.rules
+    if any(looked_at[rule.code] for rule in SCHEMA_RULES):
+        judgement.rules = EVERY_RULE
     return judgement
 
 

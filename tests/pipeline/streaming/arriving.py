@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kdissect.capture.files import open_captures
 from kdissect.model.packets.packet import Packet
+from kdissect.serdes.schemas import Schemas
 from tests.pipeline.conftest import CHECKOUT
 from tests.pipeline.parquet import of_one_process, of_stream
 from tests.pipeline.streaming.drive import ALL
@@ -44,8 +45,10 @@ def arrive(folder: Path, number: int, packets: Iterable[Packet], stem: str = "tr
     return path
 
 
-def assert_equal(tables: Path, paths: Sequence[Path], keys: Sequence[str] = ()) -> None:
+def assert_equal(
+    tables: Path, paths: Sequence[Path], keys: Sequence[str] = (), schemas: Schemas | None = None
+) -> None:
     """Assert that the tables of a stream equal those of one process over the files."""
-    one = of_one_process(paths, keys)
+    one = of_one_process(paths, keys, schemas)
     for table in ALL:
         assert of_stream(tables, table) == one[table], table

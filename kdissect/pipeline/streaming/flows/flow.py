@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from kdissect.capture.key_logs import KeyLogs
 from kdissect.engine.analyzer import Analyzer
 from kdissect.engine.event_order import OrderedAnalyzer, Placed
+from kdissect.engine.records.record_values import values_by
 from kdissect.engine.taps.tap_matches import Sighting, Sightings
 from kdissect.model.packets.segment import PlainSegment
 from kdissect.pipeline.streaming.arrivals.known_files import Catalogue
@@ -19,7 +20,7 @@ from kdissect.pipeline.streaming.flows.freezer import Freezer
 from kdissect.pipeline.streaming.stream_settings import Settings
 from kdissect.session.events import ConnectionClosed
 from kdissect.stages.forwarding import ForwardedEvent
-from kdissect.stages.per_flow import FlowStage
+from kdissect.stages.per_flow import OF_JUDGES, FlowStage
 from kdissect.stages.rows.flow_rows import ExchangeTables
 from kdissect.stages.rows.table_rows import TableRows
 
@@ -48,7 +49,8 @@ class Surroundings:
         self.catalogue = catalogue
         self.secrets = secrets
         self.rows = rows
-        self.exchange_tables = ExchangeTables(catalogue, self.rows)
+        schemas = settings.schemas
+        self.exchange_tables = ExchangeTables(catalogue, self.rows, values=values_by(schemas))
         self.forwarded: list[ForwardedEvent] = []
         self.judged: list[Judged] = []
         shared: dict[str, Any] = {
@@ -58,7 +60,9 @@ class Surroundings:
         if settings.hosts is not None:
             shared["hosts"] = settings.hosts
         self.freezer = Freezer(shared)
-        self._new_stage = self.freezer.freeze(FlowStage((), settings.tables, None, self.exchange_tables))
+        judges_values = schemas is not None and not OF_JUDGES.isdisjoint(settings.tables)
+        stage = FlowStage((), settings.tables, None, self.exchange_tables, with_records=judges_values)
+        self._new_stage = self.freezer.freeze(stage)
 
     def stage(self) -> FlowStage:
         """Return a stage for a new connection. A thawed stage shares everything made of the rules with other

@@ -17,11 +17,11 @@ from io import BytesIO
 from typing import Any
 
 from kdissect.rules.judging.rule_index import Subjects
-from kdissect.rules.registry import ALL_RULES
+from kdissect.rules.registry import ALL_RULES, EVERY_RULE
 from kdissect.rules.rule import Rule
 
-_RULES = {rule.code: rule for rule in ALL_RULES}
-_SUBJECTS = Subjects(ALL_RULES)
+_RULES = {rule.code: rule for rule in EVERY_RULE}
+_SUBJECTS = Subjects(ALL_RULES)  # rules about schemas have none
 
 
 def _rule(code: str) -> Rule:
@@ -34,7 +34,7 @@ def _subjects() -> Subjects:
 
 _BY_TYPE = {
     **copyreg.dispatch_table,
-    **{type(rule): lambda rule: (_rule, (rule.code,)) for rule in ALL_RULES},
+    **{type(rule): lambda rule: (_rule, (rule.code,)) for rule in EVERY_RULE},
     Subjects: lambda _: (_subjects, ()),
 }
 

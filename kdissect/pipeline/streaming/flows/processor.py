@@ -22,6 +22,8 @@ from kdissect.pipeline.streaming.flow_shuffle.run import Run
 from kdissect.pipeline.streaming.flows.shard import work_through
 from kdissect.pipeline.streaming.micro_batch import staging_url
 from kdissect.pipeline.streaming.stream_settings import Settings
+from kdissect.pipeline.worker_packages import require_here
+from kdissect.serdes.decoders import installed_modules
 
 REPORTS_DDL = "part INT, report BINARY"
 
@@ -31,10 +33,12 @@ class ShardProcessor(StatefulProcessor):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._modules = () if settings.schemas is None else installed_modules()
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the state."""
+        """Open the state. Raises ModuleNotFoundError if a package of the driver is missing here."""
         use(self._settings.limits)
+        require_here(self._modules, self._settings.tables)
         self._store = _SparkStore(handle)
         self._catalogue = Catalogue(*filesystem_of(self._settings.own))
         self._tables = StreamDirectory(*filesystem_of(self._settings.output))

@@ -1,0 +1,56 @@
+"""Names after a greeting or an introduction in a message: `Dear Anna,`, `my name is Anna Novak.`"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.people import is_name
+
+_GREETINGS = (
+    "dear|hi|hello|hey|good (?:morning|afternoon|evening)|hallo|liebe|lieber|guten tag"
+    "|sehr geehrter? (?:herr|frau)|hola|estimad[oa]|querid[oa]|buenos d[ií]as|bonjour|cher|ch[eè]re"
+    "|salut|ciao"
+    "|gentile|car[oa]|ol[aá]|prezad[oa]|beste|geachte (?:heer|mevrouw)|hej|hejsan|k[aä]ra|b[aä]sta|hei"
+    "|kj[aæ]re|k[aæ]re|cze[sś][cć]|dzie[nń] dobry|drog[ai]|szanown[ya]"
+    "|dobr[yý] den|ahoj|v[aá][zž]en[aáyý]|merhaba|say(?:i|\u0131)n|szia|kedves|bun[aă]|drag[aăi]"
+    "|zdravo|bok|pozdravljeni"
+    "|tere|sveiki|labas|halo|yth|kepada"
+)
+_GREETED = re.compile(
+    rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? "
+    r"(?P<name>[^\W\d_a-z][^\W\d_]{1,24}(?: [^\W\d_a-z][^\W\d_'\u2019-]{1,24}){0,3})(?=[,!:]|\.\s)"
+)
+_INTRODUCED = re.compile(
+    r"(?i:\b(?:my name is|mein name ist|ich hei(?:ss|\u00df)e|me llamo|mi nombre es"
+    r"|je m['\u2019]appelle|mon nom est|mi chiamo"
+    r"|il mio nome \u00e8|meu nome \u00e9|chamo-me|mijn naam is|mit navn er|mitt namn \u00e4r"
+    r"|jag heter|jeg heter|nimeni on"
+    r"|nazywam si\u0119|jmenuji se|vol\u00e1m sa|a nevem|numele meu este|m\u0103 numesc"
+    r"|benim ad\u0131m|ad\u0131m|zovem se"
+    r"|ime mi je|minu nimi on|mans v\u0101rds ir|mano vardas|nama saya)) "
+    r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_][^\W\d_'\u2019-]{1,24}){0,3})(?=[,.;!)]|\s*$)",
+    re.MULTILINE,
+)
+# Who is greeted without a name.
+_OTHERS = frozenset((
+    "customer", "customers", "sir", "madam", "all", "team", "there", "everyone", "everybody", "world",
+    "user", "users", "friend", "friends", "colleague", "colleagues", "partner", "guest", "member",
+    "members", "client", "folks",
+    "guys", "again", "you", "reader", "readers", "diary", "lord", "god", "kunde", "kundin",
+    "kunden", "kollegen",
+    "damen", "herren", "zusammen", "welt", "mundo", "monde", "mondo", "cliente", "clientes", "clienti",
+    "mensen", "klant", "kund", "allihopa", "alle", "alla", "wszyscy", "kliencie", "todos", "todas", "tutti",
+))  # fmt: skip
+
+
+def greeted(text: str) -> Iterator[Hit]:
+    """Yield the names of people who are greeted in a text, or who introduce themselves."""
+    for found in (*_GREETED.finditer(text), *_INTRODUCED.finditer(text)):
+        name = found["name"]
+        words = name.split()
+        is_other = not words[-1][0].isupper() or any(word.lower() in _OTHERS for word in words)
+        if not is_other and is_name(name):
+            start, end = found.span("name")
+            yield Hit(start, end, Kind.NAME, Confidence.POSSIBLE, "after a greeting")
