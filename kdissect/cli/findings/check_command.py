@@ -62,14 +62,14 @@ def run(arguments: Sequence[str]) -> int:
     verdicts: list[Verdict] = []
     evidence: list[int] = [OK]
 
-    new_judge = partial(Judge, rules, who, dict(options.label))
+    new_judge = partial(_judge, rules, who, dict(options.label))
     try:
         reports = ReportFiles(options.report, dissection, options.output)
     except OutputError as error:
         parser.error(str(error))
 
     def body(output: Output) -> None:
-        judge = new_judge(values_of=of_all_sets(values))
+        judge = new_judge(values=values)
 
         def judged(is_stopped: bool = False) -> Verdict:
             judge.finish()
@@ -86,10 +86,9 @@ def run(arguments: Sequence[str]) -> int:
             if options.evidence and not reading.is_stopped:  # for which all is read once more
                 from kdissect.cli.findings.check_evidence import write_evidence  # start-up: seldom asked for
 
-                def judge_again() -> Judge:
-                    return new_judge(values_of=of_all_sets(new_values()))
-
-                evidence.append(write_evidence(options, dissection, verdict, judge_again))
+                evidence.append(
+                    write_evidence(options, dissection, verdict, lambda: new_judge(values=new_values()))
+                )
             reports.write(verdict, options.statistics, diagnosis)
         _write(options, output, verdict, diagnosis)
         output.flush()
@@ -115,6 +114,10 @@ def _rules(options: CheckOptions, who: Who | None) -> list[Rule]:
     if rules and not applied:
         raise ValueError(f"--select: {', '.join(rule.code for rule in rules)}: these rules need --schemas")
     return applied
+
+
+def _judge(rules: list[Rule], who: Who | None, labels: dict[str, str], values: ValueFaults | None) -> Judge:
+    return Judge(rules, who, labels, values_of=of_all_sets(values))
 
 
 def _causes_of_report(
