@@ -13,6 +13,7 @@ from kdissect.rules.headers import correlation_ids
 from kdissect.rules.judge import Judge
 from kdissect.rules.registry import ALL_RULES
 from kdissect.rules.rule import Rule
+from kdissect.rules.views import connection_view
 from kdissect.session.events import ConnectionClosed
 from tests.report.exchange_packets import packets_of
 from tests.rules.test_rules import CASES
@@ -85,7 +86,8 @@ def ports_of(packet: Packet) -> set[int]:
 def test_what_was_tls_is_plaintext_and_shows_again_without_its_key_log(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(correlation_ids, "JAVA", "another")  # whose order of ids would be a finding
+    for module in (correlation_ids, connection_view):  # the order of ids of this client is a finding then
+        monkeypatch.setattr(module, "NUMBER_EARLY", frozenset())
     capture, keys = CAPTURES / f"{name}.pcapng", (str(CAPTURES / f"{name}.keys"),)
     brokers = {
         event.connection.broker.port
