@@ -173,7 +173,8 @@ class BrokerRun:
             probe = self.ask_alone(API_VERSIONS, 0)
             if probe.is_answered:
                 return
-            why = f"the broker does not respond any more: ApiVersions v0 has {probe.text}"
+            any_more = " any more" if self.exercised else ""
+            why = f"the broker does not respond{any_more}: ApiVersions v0 has {probe.text}"
         self.observe("CNF001", response, passed=False, expected="a response", seen=response.text)
         raise RunOverError(why)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,16 @@ def test_a_log_that_cannot_be_written_leaves_no_table(
     assert main([*SMALL, "--output", str(out)]) == 0
 
 
+def test_an_interrupted_run_leaves_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(deltalake.transaction, "create_table_with_add_actions", interrupted)
+    with suppress(KeyboardInterrupt):
+        assert main([*SMALL, "--output", str(tmp_path / "out")]) == 130
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
 def commit(directory: OutputDirectory, folder: Path, name: str) -> None:
     """Commit as `job.run` does once everything is staged."""
     logs = DeltaLogs(str(folder), [TABLES["topics"], TABLES["files"]], ())
@@ -275,6 +286,7 @@ def test_a_column_that_no_directory_can_name_is_refused(
         ("memory://x", "Unable to recognise URL"),
         ("s3://b/x?region=here", "need a URL without options"),
         ("/tmp/a%20b", "reads %XX in a path as a character"),
+        ("/tmp/a\nb", "reads no path with a backslash or a line break"),
     ],
 )
 def test_a_place_that_deltalake_cannot_write_is_refused_before_a_run(place: str, why: str) -> None:

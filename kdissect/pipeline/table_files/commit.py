@@ -146,7 +146,7 @@ class OutputDirectory:
             self.move_in(run, [(file.path, file.path) for file in files])
             if logs is not None:
                 logs.write(files)
-        except OSError:
+        except (OSError, KeyboardInterrupt):
             with suppress(OSError):  # then the next run deletes them
                 self._delete_all(manifest)
             raise

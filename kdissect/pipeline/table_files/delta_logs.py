@@ -10,6 +10,7 @@ and "Partition Value Serialization".
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -27,6 +28,7 @@ from kdissect.pipeline.table_files.parquet_parts import WrittenFile
 LOG = "_delta_log"
 FIRST_VERSION = f"{0:020}.json"
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_UNFIT = re.compile(r"[\x00-\x1f]" if os.sep == "\\" else r"[\\\x00-\x1f]")
 # Types of columns whose text in the name of a directory is what Delta Lake has.
 _IN_DIRECTORIES = frozenset({"string", "date", "int8", "int16", "int32", "int64", "bool"})
 
@@ -55,6 +57,8 @@ class DeltaLogs:
             raise OSError("Delta tables need a URL without options: set them in the environment")
         if unquote(self._place) != self._place:
             raise OSError("deltalake reads %XX in a path as a character: use another directory")
+        if _UNFIT.search(self._place):
+            raise OSError("deltalake reads no path with a backslash or a line break: use another directory")
         with _one_kind_of_error():
             for name in self._tables:
                 if DeltaTable.is_deltatable(self._uri(name)) and name not in replaced:
