@@ -13,11 +13,12 @@ from kdissect.cli.options.input_options import add_inputs, add_topic_ids
 from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.options.time_options import seconds
 from kdissect.cli.parquet_tables.committed_tables import add_grace, run_compact, run_files, run_retain
+from kdissect.cli.parquet_tables.table_formats import check_format
 from kdissect.cli.parquet_tables.tables_command import (
     add_partitions,
     add_table_directory,
     add_tables,
-    check_format,
+    wanted_tables,
 )
 from kdissect.model.extras import are_installed, how_to_install
 from kdissect.pipeline.sink.alert_targets import target_of
@@ -125,7 +126,7 @@ def run(arguments: Sequence[str]) -> int:
         say(INSTALL)
         return USAGE
     check_schemas(parser, options)
-    check_format(parser, options)
+    check_format(parser, options, wanted_tables(options))
     from kdissect.cli.parquet_tables.pipeline_run import run_pipeline  # Spark is optional
 
     try:

@@ -15,8 +15,9 @@ from kdissect.capture.filesystems import absolute, filesystem_of
 from kdissect.cli.diagnostics import OK, UNREADABLE, USAGE, say
 from kdissect.cli.options.input_options import open_inputs
 from kdissect.cli.options.schema_option import schemas_of
+from kdissect.cli.parquet_tables.table_formats import DELTA
 from kdissect.cli.parquet_tables.table_reports import write_reports
-from kdissect.cli.parquet_tables.tables_command import DELTA, wanted_tables
+from kdissect.cli.parquet_tables.tables_command import wanted_tables
 from kdissect.cli.parquet_tables.write_tables import print_counts, write_and_report
 from kdissect.model.endpoint import Ports
 from kdissect.model.native import is_compiled

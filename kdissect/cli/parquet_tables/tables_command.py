@@ -13,6 +13,7 @@ from kdissect.cli.options.filter_option import add_schemas
 from kdissect.cli.options.input_options import add_inputs, add_topic_ids, open_inputs
 from kdissect.cli.options.schema_option import check_schemas
 from kdissect.cli.output import Output
+from kdissect.cli.parquet_tables.table_formats import DELTA, PARQUET, check_format
 from kdissect.engine.tables.all_tables import TABLES, tables_page
 from kdissect.model.extras import are_installed, how_to_install, missing_personal
 
@@ -21,7 +22,6 @@ INSTALL = f"kdissect tables needs the extra arrow: {how_to_install('arrow')}"
 # take half as much time again as all tables, and personal data takes longer than all of them.
 _NOT_BY_DEFAULT = frozenset({"records", "causes", "stalls", "personal"})
 _EVERY_TABLE = "all"
-PARQUET, DELTA = "parquet", "delta"
 # Tables that reports read.
 NEEDED = frozenset({"files", "findings", "coverage", "latencies", "rates"})
 OF_HTML = frozenset({"causes"})
@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
         return USAGE
     check_schemas(parser, options)
     load_arrow()
-    check_format(parser, options)
+    check_format(parser, options, wanted_tables(options))
     from kdissect.cli.parquet_tables.write_tables import write_and_report  # pyarrow is optional
 
     return write_and_report(open_inputs(options), options, wanted_tables(options))
@@ -89,25 +89,6 @@ def add_tables(add: Callable[..., object]) -> None:
     add("--report", metavar="FORMAT=FILE", type=table_report, action="append", default=[], help=(
         f"also write a report, made from the tables; FORMAT is {', '.join(FORMATS)} or {STATISTICS}"
     ))  # fmt: skip
-
-
-def check_format(parser: ArgumentParser, options: Namespace) -> None:
-    """Exit with a usage error if tables cannot be written in the format that the user asked for."""
-    if options.format != DELTA:
-        return
-    if not are_installed("deltalake"):
-        parser.error(f"--format delta needs deltalake: {how_to_install('delta')}")
-    from kdissect.pipeline.table_files.delta_logs import unfit_partitions  # pyarrow is optional
-    from kdissect.query.fields.field_table import table_named  # start-up: the filter language
-
-    written = wanted_tables(options) | {"files"}  # of which `pipeline run` writes the latter always
-    tables = [table_named(table, options.fields) for table in written]
-    unfit = unfit_partitions(tables, options.partition_by)
-    if unfit:
-        parser.error(
-            f"--format delta cannot partition by {', '.join(unfit)}: only by texts, dates, whole numbers and "
-            "truth values"
-        )
 
 
 def add_partitions(add: Callable[..., object], default: tuple[str, ...] = ()) -> None:

@@ -13,7 +13,7 @@ from kdissect.cli.input_states import how_far, report
 from kdissect.cli.options.input_options import was_read
 from kdissect.cli.options.schema_option import values_of
 from kdissect.cli.output import Output
-from kdissect.cli.parquet_tables.tables_command import DELTA
+from kdissect.cli.parquet_tables.table_formats import DELTA
 from kdissect.cli.progress_line import progress_of
 from kdissect.engine.tables.all_tables import TABLES
 from kdissect.model.wording import plural
