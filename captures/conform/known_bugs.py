@@ -1,6 +1,6 @@
 """Known bugs of client releases: `kdissect conform client` finds each in an old one, and not in a new one.
 
-A bug stands in the issue tracker of its client. The program does what any program does with that client; the
+Each bug is in the issue tracker of its client. The program does what any program does with that client; the
 situation and the statement are of the suite, and know nothing of the bug.
 """
 

@@ -1,8 +1,11 @@
 """One thing a history learned, and the exchange that shows it."""
 
+from __future__ import annotations
+
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kdissect.model.native import native
 from kdissect.model.packets.packet import is_before
 from kdissect.session.exchange import Exchange
 
@@ -87,6 +90,13 @@ def evidence_of(exchange: Exchange) -> Evidence:
         0 if response is None else response.end_time_ns,
     )
     return tuple.__new__(Evidence, parts)  # one for nearly every exchange: saves a call
+
+
+def evidence_of_row(connection: str, api_key: int, row: native.EvidenceRow) -> Evidence:
+    """Return the identity and packets of an exchange of a connection, as a row has it."""
+    _, ordinal, version, request, response, sent_ns, answered_ns = row
+    response = request if response == request else response  # as in `evidence_of`
+    return Evidence(connection, ordinal, api_key, version, request, response, sent_ns, answered_ns)
 
 
 class Fact(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kdissect.history.fact import Evidence
+from kdissect.history.fact import Evidence, evidence_of_row
 from kdissect.model.native import native
 from kdissect.session.info import ConnectionInfo
 
@@ -23,9 +23,7 @@ class LentConnections:
 
     def evidence(self, api_key: int, row: native.EvidenceRow) -> Evidence:
         """Return an exchange of such a row."""
-        number, ordinal, version, request, response, sent_ns, answered_ns = row
-        connection = self.infos[number].id
-        return Evidence(connection, ordinal, api_key, version, request, response, sent_ns, answered_ns)
+        return evidence_of_row(self.infos[row[0]].id, api_key, row)
 
     def clear(self) -> None:
         """Forget all numbers."""

@@ -108,6 +108,12 @@ def shown_step(key: str) -> str:
     return key if key.isprintable() and "." not in key else json.dumps(key)
 
 
+def leaf_in_text(name: str, text: str, start: int, holder: int) -> Leaf:
+    """Return the value of a field in a text that is a leaf itself, in which it begins at `start`."""
+    path = f"$.{shown_step(name)}"[:MAX_PATH]
+    return Leaf(path, name, text, False, holder, "", start, start + len(text), is_part=True, is_alone=True)
+
+
 def full_name(name: str, holder_name: str) -> str:
     """Return a field's name, with that of its struct if it says little."""
     plain = name.lower()

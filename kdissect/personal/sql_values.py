@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kdissect.personal.bounds import MAX_LEAVES
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import MAX_PATH, shown_step
+from kdissect.personal.leaves import leaf_in_text
 
 _TABLE = r"[\w.\"`\[\]]{1,200}"
 _INSERT = re.compile(
@@ -82,7 +82,7 @@ def _copied(text: str, copied: re.Match[str]) -> list[Leaf]:
         start = at
         for name, value in zip(names, values, strict=True):
             if value and value != _NULL:
-                leaves.append(_value(name, value, start, number))
+                leaves.append(leaf_in_text(name, value, start, number))
             start += len(value) + 1
         at += len(line)
     return leaves
@@ -93,10 +93,4 @@ def _columns(found: re.Match[str]) -> list[str]:
 
 
 def _leaf(name: str, found: re.Match[str], group: str, number: int) -> Leaf:
-    return _value(name, found[group], found.start(group), number)
-
-
-def _value(name: str, value: str, start: int, number: int) -> Leaf:
-    end = start + len(value)
-    path = f"$.{shown_step(name)}"[:MAX_PATH]
-    return Leaf(path, name, value, False, number, "", start, end, is_part=True, is_alone=True)
+    return leaf_in_text(name, found[group], found.start(group), number)

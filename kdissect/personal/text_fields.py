@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.health_messages import health_leaves
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, shown_step
+from kdissect.personal.leaves import MAX_PATH, full_name, json_leaves, leaf_in_text, shown_step
 from kdissect.personal.sql_values import sql_leaves
 from kdissect.personal.telling_names import is_phrase, of_name
 from kdissect.personal.text_tables import table_leaves
@@ -232,10 +232,7 @@ def _plain_lines(text: str) -> list[Leaf]:
             if count:
                 value = line.split(maxsplit=count)[count].rstrip()
                 name = " ".join(words[:count])
-                path, end = f"$.{shown_step(name)}"[:MAX_PATH], at + len(line.rstrip())
-                start = end - len(value)
-                leaf = Leaf(path, name, value, False, _LINES, "", start, end, is_part=True, is_alone=True)
-                leaves.append(leaf)
+                leaves.append(leaf_in_text(name, value, at + len(line.rstrip()) - len(value), _LINES))
         at += len(line)
     return leaves if len(leaves) > 1 else []
 
@@ -309,9 +306,7 @@ def _rows(text: str, start: int, names: list[str], separator: str) -> list[Leaf]
         start = cell.end()
         group = "bare" if cell["quoted"] is None else "quoted"
         name = names[len(row)] if len(row) < len(names) else ""
-        path = f"$.{shown_step(name)}"[:MAX_PATH]
-        at, end = cell.span(group)
-        row.append(Leaf(path, name, cell[group], False, number, "", at, end, is_part=True, is_alone=True))
+        row.append(leaf_in_text(name, cell[group], cell.start(group), number))
         if cell["end"] != separator:
             if len(row) == len(names):
                 leaves += row

@@ -6,7 +6,7 @@ import re
 
 from kdissect.personal.bounds import MAX_LEAVES
 from kdissect.personal.leaf import Leaf
-from kdissect.personal.leaves import MAX_PATH, shown_step
+from kdissect.personal.leaves import leaf_in_text
 from kdissect.personal.telling_names import of_name
 
 _RULER = re.compile(r"[ \t|+:=-]*-{2,}[ \t|+:=-]*")
@@ -33,7 +33,7 @@ def table_leaves(text: str) -> list[Leaf]:
                 names = []
             else:
                 leaves += [
-                    _leaf(name, at + start, cell, number)
+                    leaf_in_text(name, cell, at + start, number)
                     for name, (start, cell) in zip(names, cells, strict=True)
                 ]
         if len(leaves) >= MAX_LEAVES:
@@ -56,8 +56,3 @@ def _cells(line: str) -> list[tuple[int, str]]:
         cells.append((start + blanks, part.strip()))
         start += len(part) + 1
     return cells
-
-
-def _leaf(name: str, start: int, cell: str, row: int) -> Leaf:
-    path = f"$.{shown_step(name)}"[:MAX_PATH]
-    return Leaf(path, name, cell, False, row, "", start, start + len(cell), is_part=True, is_alone=True)

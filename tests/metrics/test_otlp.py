@@ -138,8 +138,8 @@ def test_a_refusing_collector_is_one_message(
     status: int, body: bytes, why: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     taken(monkeypatch, "stats", str(CAPTURES / CAPTURE), status=status, body=body)
-    told = [line for line in capfd.readouterr().err.splitlines() if "metrics" in line]
-    assert len(told) == 1 and why in told[0]
+    lines = [line for line in capfd.readouterr().err.splitlines() if "metrics" in line]
+    assert len(lines) == 1 and why in lines[0]
 
 
 def test_a_recorder_sends_its_own(tmp_path: Path) -> None:

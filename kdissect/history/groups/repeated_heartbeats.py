@@ -6,7 +6,7 @@ Native builds only: rows of blocks are recognized by their bodies.
 from __future__ import annotations
 
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence
+from kdissect.history.fact import evidence_of_row
 from kdissect.history.groups.modern_groups import Heartbeat, ModernGroups, continuing
 from kdissect.model.native import native
 from kdissect.session.exchange import Exchange
@@ -51,6 +51,4 @@ class RepeatedHeartbeats:
         heartbeat = self._known.get((*kind, *bodies))
         if heartbeat is None:
             return False
-        _, ordinal, version, request, response, sent_ns, answered_ns = row
-        evidence = Evidence(info.id, ordinal, kind[0], version, request, response, sent_ns, answered_ns)
-        return self._groups.repeat(info, heartbeat, client_id, evidence)
+        return self._groups.repeat(info, heartbeat, client_id, evidence_of_row(info.id, kind[0], row))

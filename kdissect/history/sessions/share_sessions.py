@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from kdissect.history import api_keys as apis
 from kdissect.history import error_codes as codes
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence, Fact, is_of_connection
+from kdissect.history.fact import Evidence, Fact, evidence_of_row, is_of_connection
 from kdissect.history.sessions.acknowledgements import RENEW, acknowledged
 from kdissect.history.sessions.acquired_records import AcquiredRecords
 from kdissect.history.state_table import Table
@@ -112,12 +112,9 @@ class ShareSessions:
             return False
         if self._acquired.get((info.capture_set, group_id, member_id)) is None:
             return False
-        _, ordinal, version, request, response, sent_ns, answered_ns = row
         session.fetches += 1
         session.next_epoch = _after(epoch)
-        session.last = Evidence(
-            info.id, ordinal, apis.SHARE_FETCH, version, request, response, sent_ns, answered_ns
-        )
+        session.last = evidence_of_row(info.id, apis.SHARE_FETCH, row)
         return True
 
     def _acknowledged(self, view: ExchangeView, key: ShareKey, is_opened: bool) -> list[Fact]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kdissect.history.connections.connection_problems import ANNOUNCING
 from kdissect.history.exchange_view import ExchangeView
-from kdissect.history.fact import Evidence
+from kdissect.history.fact import evidence_of_row
 from kdissect.history.machine import Again
 from kdissect.model.native import native
 from kdissect.rules.judging.batch_judge import tells_own_topics
@@ -89,8 +89,7 @@ class ToldAgain:
             machine.stands(info, one) for machine, one in zip(machines, stated, strict=True)
         ):
             return False
-        _, ordinal, version, request, response, sent_ns, answered_ns = row
-        evidence = Evidence(info.id, ordinal, kind[0], version, request, response, sent_ns, answered_ns)
+        evidence = evidence_of_row(info.id, kind[0], row)
         for machine, one in zip(machines, stated, strict=True):
             machine.repeat(info, one, evidence)
         return True

@@ -15,7 +15,7 @@ from kdissect.decoders.body_schemas import body_message
 from kdissect.decoders.trees.node import Node
 from kdissect.decoders.trees.tree_decoder import dissect
 from kdissect.history.connections.negotiated_versions import Negotiation, ranges_of
-from kdissect.history.fact import Evidence, Fact
+from kdissect.history.fact import Fact, evidence_of_row
 from kdissect.history.history import History
 from kdissect.model.native import native
 from kdissect.rules.judging.judged_connection import JudgedConnection
@@ -107,15 +107,13 @@ class RepeatedOffers:
 
     def begin(self, info: ConnectionInfo, offer: Offer, row: native.EvidenceRow) -> JudgedConnection:
         """Begin a connection with an exchange with such bodies, as a row has it."""
-        _, ordinal, version, request, response, sent_ns, answered_ns = row
-        response = request if response == request else response  # as in `evidence_of`
-        evidence = Evidence(info.id, ordinal, API_VERSIONS, version, request, response, sent_ns, answered_ns)
+        evidence = evidence_of_row(info.id, API_VERSIONS, row)
         ranges = ranges_of(offer.answer)
         fact = self._history.begin(info, offer.negotiation, ranges, evidence)
         view = self._new_view(info)
-        view.first = ordinal
+        view.first = evidence.ordinal
         view.advertised = ranges
-        view.advertised_at = 0 if response is None else response[1], answered_ns
+        view.advertised_at = 0 if evidence.response is None else evidence.response[1], row[-1]
         self._report([fact], None)
         return view
 

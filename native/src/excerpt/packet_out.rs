@@ -95,7 +95,7 @@ pub fn put_whole(out: &mut Vec<u8>, stamp: &Stamp, data: &[u8], wire: u32) {
     out.extend_from_slice(&total.to_le_bytes());
 }
 
-/// Put what stands in a block before the bytes of its packet. Return the length of the block.
+/// Put the words of a block that come before the bytes of its packet. Return the length of the block.
 fn begin(out: &mut Vec<u8>, stamp: &Stamp, size: usize, wire: u32, options: usize) -> u32 {
     let total = (BLOCK_FRAME + padded(size) + options) as u32;
     let words = [BLOCK, total, stamp.interface, (stamp.time_ns >> 32) as u32, stamp.time_ns as u32];
