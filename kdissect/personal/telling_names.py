@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 from kdissect.personal.abbreviations import with_abbreviations
@@ -24,9 +24,10 @@ _LETTERS = str.maketrans(
 _IP_VERSION = re.compile(r"IPv(?=[46])")
 _MAX_NAME = 200  # characters of a name that are read
 _SHORTEST_JOINED = 6
-# Of plurals, and what databases that fold case join: `telefonnr`.
 _WRITTEN_OUT = re.compile(r"([oau])e|(?<=a)a()")
+# Of plurals, and what databases that fold case join: `telefonnr`.
 _ENDINGS = "s|(?<=s)es|number|nummer|numero|num|nr|no"
+_LAST_OF_ENDINGS = "srom"  # letters
 _PARTICLES = "をはがのも은는이가을를"  # after a noun, in a sentence of Japanese or Korean
 UNDIVIDED = r"\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Characters of scripts whose words no blanks separate: jamo and Hangul, kana and Han."""
@@ -276,16 +277,22 @@ def phrase_pattern(phrases: str, is_whole: bool = False) -> re.Pattern[str]:
     return re.compile(rf"(?:^|(?<= ))(?:{'|'.join(map(re.escape, listed))})(?:{_ENDINGS})?(?= |$){anywhere}")
 
 
-def _plain(phrases: str) -> set[str]:
+@cache
+def _plain(phrases: str) -> frozenset[str]:
     """Return phrases that commas separate, as `words_of` returns them, and with abbreviations."""
-    return {short for phrase in phrases.split(",") for short in with_abbreviations(words_of(phrase))}
+    plain = map(words_of, phrases.split(","))
+    return frozenset(short for phrase in plain for short in with_abbreviations(phrase))
 
 
-def _endings(phrase: str) -> Iterator[str]:
-    """Yield a phrase with each of `_ENDINGS`."""
-    yield from (phrase + ending for ending in ("", "s", "number", "nummer", "numero", "num", "nr", "no"))
-    if phrase.endswith("s"):
-        yield f"{phrase}es"
+def _without_endings(phrase: str) -> Iterator[str]:
+    """Yield a phrase, and what is before each of `_ENDINGS` at its end."""
+    yield phrase
+    if phrase[-1] in _LAST_OF_ENDINGS:
+        for ending in ("s", "number", "nummer", "numero", "num", "nr", "no"):
+            if phrase.endswith(ending):
+                yield phrase.removesuffix(ending)
+        if phrase.endswith("ses"):
+            yield phrase.removesuffix("es")
 
 
 class PhraseIndex(Generic[T]):
@@ -293,22 +300,21 @@ class PhraseIndex(Generic[T]):
 
     def __init__(self, phrases: Iterable[tuple[T, str]]) -> None:
         self._labels: dict[str, set[T]] = {}
-        self._lengths: dict[str, set[int]] = {}
         for label, listed in phrases:
             for phrase in _plain(listed):
-                for whole in _endings(phrase), _endings(phrase.replace(" ", "")):
-                    for one in whole:
-                        self._labels.setdefault(one, set()).add(label)
-                        first, *others = one.split(" ")
-                        self._lengths.setdefault(first, set()).add(1 + len(others))
+                for one in (phrase, phrase.replace(" ", "")):
+                    self._labels.setdefault(one, set()).add(label)
+        self._most = 1 + max(one.count(" ") for one in self._labels)  # words of a phrase
 
     def labels_in(self, words: str) -> set[T]:
         """Return the labels of the phrases in some words."""
         listed = words.split()
         found: set[T] = set()
-        for at, word in enumerate(listed):
-            for length in self._lengths.get(word, ()):
-                found |= self._labels.get(" ".join(listed[at : at + length]), set())
+        for at in range(len(listed)):
+            for end in range(at + 1, min(at + self._most, len(listed)) + 1):
+                for one in _without_endings(" ".join(listed[at:end])):
+                    if one in self._labels:
+                        found |= self._labels[one]
         return found
 
 
