@@ -7,3 +7,5 @@ MAX_LEAVES = 20_000
 MAX_DEPTH = 100
 MAX_HITS = 1_000
 """Hits in one key, value or header."""
+LONGEST_STEP = 64
+"""Characters of a field's name that a path shows."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kdissect.personal.bank_numbers import cards, ibans
 from kdissect.personal.birth_dates import birth_dates, is_birth_date
-from kdissect.personal.bounds import MAX_HITS
+from kdissect.personal.bounds import LONGEST_STEP, MAX_HITS, MAX_LEAVES
 from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
 from kdissect.personal.greetings import greeted
@@ -87,6 +87,8 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             hits = alone[id(leaf)]
         elif leaf.is_part:
             hits = [hit for hit in find_in(leaf) if not _is_among(hit, leaf, whole)] if tags else []
+        elif leaf.is_key and len(leaf.text) <= LONGEST_STEP:
+            hits = list(_in_name(leaf.text))
         else:
             named = leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
             if leaf.holder in cards and _DIGITS_OF_CARD.fullmatch(leaf.text):
@@ -214,10 +216,15 @@ def find_in(leaf: Leaf) -> list[Hit]:
     return sorted(hits)
 
 
-@lru_cache(4096)
 def names_someone(name: str) -> bool:
     """Return whether a short name, such as a field's or a client's, has personal data in it."""
-    return bool(find_in(Leaf("", "", name)))
+    return bool(_in_name(name))
+
+
+@lru_cache(MAX_LEAVES)
+def _in_name(name: str) -> tuple[Hit, ...]:
+    """Return the hits in a short name: records have the same fields again and again."""
+    return tuple(find_in(Leaf("", "", name)))
 
 
 def _may_be_personal(leaf: Leaf) -> bool:

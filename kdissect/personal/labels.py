@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kdissect.personal.bounds import MAX_LEAVES
 from kdissect.personal.national_ids import names_an_id
 from kdissect.personal.telling_names import of_name, words_of
 
@@ -20,20 +21,20 @@ _SMALL = frozenset({"de", "do", "di", "du", "of", "the"})
 _TELLING = frozenset({"phone", "email", "iban", "card", "national", "birth", "ip", "password"})
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def kind_stem(key: str) -> str | None:
     """Return whose kind a field says: `document` for `documentType`, empty for `type`; None for others."""
     return _stem(key, _KINDS)
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def value_stem(key: str) -> str:
     """Return whose value a field is: `document` for `documentNumber` and `document`, empty for `value`."""
     stem = _stem(key, _VALUES)
     return words_of(key) if stem is None else stem
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def named_by(text: str) -> str:
     """Return the name that a label gives, empty if it does not say which personal data a value is.
 

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any
 
-from kdissect.personal.bounds import MAX_DEPTH, MAX_LEAVES
+from kdissect.personal.bounds import LONGEST_STEP, MAX_DEPTH, MAX_LEAVES
 from kdissect.personal.finder import names_someone
 from kdissect.personal.labels import kind_stem, named_by, named_value, value_stem
 from kdissect.personal.leaf import Leaf
@@ -61,7 +61,6 @@ _ESCAPE = re.compile(
 )
 _BASE64 = ["base64"]
 _MANY_DIGITS = re.compile(r".*\d{5}.*|[0-9a-fA-F-]{16,}|\d+", re.DOTALL)
-_LONGEST_STEP = 64
 
 
 class _Struct:
@@ -103,7 +102,7 @@ def _pointed(pointer: str) -> str:
 
 def shown_step(key: str) -> str:
     """Return the step of a path for a field's name: `*` if it is data itself."""
-    if len(key) > _LONGEST_STEP or _MANY_DIGITS.fullmatch(key) or names_someone(key):
+    if len(key) > LONGEST_STEP or _MANY_DIGITS.fullmatch(key) or names_someone(key):
         return "*"
     return key if key.isprintable() and "." not in key else json.dumps(key)
 

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
+from kdissect.personal.bounds import MAX_LEAVES
 from kdissect.personal.check_digits import OWN_CHECKS
 from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.telling_names import (
@@ -436,9 +437,12 @@ def _validator(module: str) -> Callable[[str], bool]:
     return found
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def _named(words: str, is_name: bool) -> tuple[_Compiled, ...]:
-    return tuple(one for one in _compiled() if says(one.names, words, is_name))
+    numbers = _ids_named_in(words)
+    return tuple(
+        one for number, one in enumerate(_compiled()) if number in numbers and says(one.names, words, is_name)
+    )
 
 
 def names_an_id(name: str) -> bool:

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 from kdissect.personal.abbreviations import with_abbreviations
+from kdissect.personal.bounds import MAX_LEAVES
 from kdissect.personal.languages import BY_LANGUAGE
 from kdissect.personal.transliterated import transliterated
 
@@ -227,6 +228,27 @@ _THINGS = (
     "magaza sehir ulke butikk foretag bedrijf winkel stad vare butik by virksomhed tuote yritys kauppa "
     "kaupunki"
 )
+# Tags of names, such as `passenger_name`, that are of a person.
+_ROLES_OF_NAMES = frozenset({"person", "parcel", "maybe_parcel", "name", "birth", "address"})
+# Words next to a word for a name that say nothing else, and those for people who have no other field.
+_NEXT_TO_NAMES = frozenset((
+    "full", "legal", "display", "real", "own", "new", "old", "current", "previous", "local", "native", "latin",
+    "kana", "kanji", "english", "ascii", "official", "preferred", "public", "my", "your", "his", "her", "the",
+    "of", "a", "and", "e", "y", "i", "et", "und", "og", "och", "de", "del", "do", "da", "des", "der", "van",
+    "la", "le", "el", "en", "fr", "es", "it", "pt", "nl", "pl", "ar", "ja", "zh", "na", "på", "pa",
+    "account", "acct", "card", "embossed", "client", "clients", "owner", "holder", "individual", "ordenante",
+    "haltija", "haltijan", "usr", "emp", "pat", "author", "signer", "signatory", "reporter",
+    "requester", "requestor", "guardian", "parent", "mother", "father", "spouse", "partner", "child", "donor",
+    "tenant", "resident", "invitee", "organizer", "organiser", "candidate", "caller", "callee", "agent",
+    "manager", "teacher", "nurse", "worker", "staff", "victim", "witness", "heir", "minor", "profile", "whatsapp",
+    "nino", "padre", "madre", "pere", "mere", "vater", "mutter", "ojciec", "matka", "otec",
+    "inhaber", "titular", "titulaire", "titolare", "posiadacz", "posiadacza", "wlasciciel", "wlasciciela",
+    "eigenaar", "houder", "agare", "innehavare", "indehaver", "innehaver", "majitel", "drzitel", "sahibi",
+    "sahip", "proprietario", "proprietaire", "propietario", "pemilik", "vlasnik", "lastnik", "tulajdonos",
+    "pracownika", "pacjenta", "odbiorcy", "zakaznika", "pacienta", "zamestnance", "klienta", "uzytkownika",
+    "kullanici", "hasta", "alici", "gonderen", "contato", "contacto", "contatto", "tomador", "segurado",
+    "asegurado", "assicurato", "assure", "versicherte", "versicherter", "versicherungsnehmer", "forsakrad",
+))  # fmt: skip
 # A last word of names about secrets.
 _ABOUT_SECRETS = frozenset((
     "name", "names", "strength", "method", "rules", "label", "reset", "prefix", "alias", "source", "location",
@@ -389,7 +411,7 @@ _TAG_OF_PHRASES = {
     "latitude_itself": "latitude", "longitude_itself": "longitude", "person_itself": "person",
 }  # fmt: skip
 _OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, tag) in _COMPOUNDS)
-_ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("s?", "s|").split("|"))
+_ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("apellidos?", "apellidos|apellido").split("|"))
 
 
 _INDEX = PhraseIndex(
@@ -439,9 +461,17 @@ class Telling:
             tags -= _OF_SECRETS
         if _OTHER_TOKENS.search(words):
             tags.discard("token")
-        if is_name and "thing" in tags:
+        if is_name and "any_name" in tags and ("thing" in tags or not _is_of_person(words, tags)):
             tags.discard("any_name")
         self.tags = frozenset(tags)
+
+
+def _is_of_person(words: str, tags: set[str]) -> bool:
+    """Return whether a name of a name may be of a person: `client_name`, and not `thread_name`."""
+    if tags & _ROLES_OF_NAMES:
+        return True
+    rest = set(_PATTERNS["any_name"].sub("", words).split())
+    return all(word in _NEXT_TO_NAMES or word.isdigit() for word in rest)
 
 
 def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
@@ -454,7 +484,7 @@ def says(pattern: re.Pattern[str], words: str, is_name: bool) -> bool:
     return not is_name or found.end() == len(words) or words.rpartition(" ")[2] not in _OTHER_THINGS
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def of_name(name: str) -> Telling:
     """Return the tags of a field's name. Letters with marks may be written as two: `foedelsedatum`."""
     words = words_of(name)
@@ -490,7 +520,7 @@ def is_name_of_person(name: str) -> bool:
     return is_bare or (words.endswith((" name", " names")) and bool(of_name(name).tags & {"name", "person"}))
 
 
-@lru_cache(4096)
+@lru_cache(MAX_LEAVES)
 def of_context(text: str) -> Telling:
     """Return the tags of the words before a value."""
     return Telling(words_of(text), False)
