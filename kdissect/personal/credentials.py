@@ -143,7 +143,8 @@ _CODE = re.compile(
     r"(?:\.[A-Za-z_]\w*)+",
     re.DOTALL,
 )
-_VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})\)*")  # `password=password`
+_VARIABLE = re.compile(rf"(?i:[\w.]*?{_NAMES})(?:\.[a-z]\w*)*\)*")  # `password=password.value`
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 # Parts of what the patterns find, so that most texts are searched by none of them.
 _BY_MARK = {mark: number for number, (_, marks, _) in enumerate(_FORMS) for mark in marks}
@@ -266,7 +267,7 @@ _RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[!-~]+")
 _WORDS = re.compile(
     r"[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?\d{0,4}|v?\d[\d.]*[a-z]?|\d{1,4}[-/.]\d{1,2}[-/.]\d.*|[\w.-]*[/:@].*"
 )
-_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|\*+|\.+|-+", re.DOTALL)
+_PLACEHOLDER = re.compile(r"[$%#]?[{<\[(].*[}>\])]|\$\w+-?|%\w+%|@[\w.]+@|\*+|\.+|-+", re.DOTALL)
 
 
 def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) -> Iterator[Hit]:
@@ -380,7 +381,7 @@ def _is_secret(text: str) -> bool:
     if _SENTENCE.fullmatch(plain) or len(plain) < _SHORTEST or plain.lower().rstrip(")") in _NO_SECRETS:
         return False
     return not any(
-        pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE)
+        pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE, _MOMENT)
     )
 
 

@@ -44,9 +44,6 @@ _FIELDS_OF_PERSON = frozenset(
 )
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
-_OF_ROLE = re.compile(
-    r"(?:no-?reply|donotreply|support|info|service|newsletter|notifications?)@", re.IGNORECASE
-)
 _TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
 _ENDS_OF_MESSAGES = frozenset({"to", "from", "recipient", "sender", "destination", "originator", "msisdn"})
 _OF_CARDS = re.compile(r"card_?(?:holder|expir|exp)", re.IGNORECASE)
@@ -58,6 +55,11 @@ _PARTS_OF_BIRTH = {
     "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month",
     "dia": "day",    "anno": "year", "mese": "month", "giorno": "day",
 }  # fmt: skip
+_OF_STRUCTS = frozenset({"version", "server"})
+_PLAIN_IPS = frozenset(
+    {"ip", "ips", "ip address", "ip addr", "ipaddress", "address", "addr", "ipv 4", "ipv 6", "public ip",
+    "private ip", "external ip"}
+)
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
 
@@ -136,7 +138,7 @@ class _Structs:
 
     def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
         """Count a leaf with its hits."""
-        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits) and not _OF_ROLE.match(leaf.text)
+        is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
         self._evident[leaf.holder] += is_evident
         self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
 
@@ -234,6 +236,9 @@ def _may_be_personal(leaf: Leaf) -> bool:
 
 def _hits(leaf: Leaf) -> Iterator[Hit]:
     text, name = leaf.text, of_name(leaf.name)
+    # Versions of libraries have the names of these, and addresses of servers any plain name.
+    holder = of_name(leaf.holder_name).tags
+    of_struct = holder & _OF_STRUCTS if not name.tags - {"thing", "no_address"} or name.words in _PLAIN_IPS else ()
 
     def telling(start: int) -> list[tuple[Telling, bool]]:
         near = [(name, True)]
@@ -242,7 +247,7 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
         return near
 
     def has_tag(start: int, tag: str) -> bool:
-        return any(tag in words.tags for words, _ in telling(start))
+        return tag in of_struct or any(tag in words.tags for words, _ in telling(start))
 
     def has_birth(start: int, end: int) -> bool:
         before, after = _before(text, start), text[end : end + _CONTEXT].partition(",")[0]

@@ -29,6 +29,23 @@ _MESSAGE_ID = re.compile(
     re.IGNORECASE,
 )
 _NO_USERS = frozenset({"git", "hg", "svn"})
+# Mailboxes of departments and programs (RFC 2142 has some), which are of no person.
+_ROLES = frozenset("""
+noreply donotreply nepasrepondre noresponder nicht antworten mailerdaemon postmaster hostmaster webmaster abuse
+bounce bounces root daemon
+info information support service services sales office contact hello help helpdesk servicedesk desk team hr jobs
+careers press media security privacy legal billing accounts accounting invoices invoice orders order shop store
+newsletter news notification notifications notify alerts alert admin administrator marketing feedback customer
+customerservice customercare care enquiries reception booking bookings reservations events dpo
+kontakt vertrieb verkauf einkauf buchhaltung rechnung rechnungen bestellung bestellungen kundenservice kundendienst
+datenschutz personal bewerbung presse empfang zentrale ventas pedidos soporte atencion clientes facturacion contacto
+compras vendas suporte contato contacte commercial commande commandes facturation compta comptabilite accueil
+serviceclient rh ordini assistenza amministrazione contabilita vendite clienti biuro sklep zamowienia sprzedaz
+pomoc obsluga kadry klantenservice verkoop inkoop administratie bestellingen kundtjanst order ordrar faktura
+kundeservice salg asiakaspalvelu myynti laskutus podpora objednavky obchod ugyfelszolgalat iroda destek iletisim
+siparis satis muhasebe
+""".split())
+_PARTS_OF_USER = re.compile(r"[._+-]")
 # After a word and a slash there is a version: Chrome/81.2.69.142.
 _IPV4 = re.compile(
     r"(?<![\w.\-])(?:(?<!\w/)|(?=[\d.]{7,15}:\d{2,5}\b))(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d|/(?!32\b)\d)"
@@ -53,7 +70,7 @@ def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         user, domain = _SIGN.split(found[0], maxsplit=1)
         if "@" in found[0] and _IN_URL.search(text, max(0, found.start() - _LONGEST_URL), found.start()):
             continue
-        if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS:
+        if domain.rpartition(".")[2].lower() in _NO_DOMAINS or user.lower() in _NO_USERS or _is_role(user):
             continue
         if text[found.start() - 1 : found.start()] == "/" and domain.isupper():
             continue  # a principal of Kerberos: service/host@REALM
@@ -66,12 +83,18 @@ def emails(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         yield Hit(found.start(), found.end(), Kind.EMAIL, confidence)
 
 
+def _is_role(user: str) -> bool:
+    """Return whether the user of a mailbox is a department or a program: `no-reply`, `support+17`."""
+    parts = [one for one in _PARTS_OF_USER.split(user.lower()) if not one.isdigit()]
+    return bool(parts) and ("".join(parts) in _ROLES or all(one in _ROLES for one in parts))
+
+
 def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
-    """Yield the IP addresses in a text: public ones, and any with a telling name."""
+    """Yield the IP addresses in a text: public ones, and any with a telling name, but none of servers."""
     for pattern in (_IPV4, _IPV6):
         for found in pattern.finditer(text):
             address = _address(found[0])
-            if address is None or has_tag(found.start(), "version"):
+            if address is None or has_tag(found.start(), "version") or has_tag(found.start(), "server"):
                 continue
             if not _is_public(address) and _is_proxy(text, found.start(), has_tag):
                 continue

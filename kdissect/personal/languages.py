@@ -292,7 +292,7 @@ BY_LANGUAGE = {
             "root password, admin password, master password, app password, application password"
         ),
         "name": (
-            "addressee, forename, frst nm, lst nm, frst name, lst name, vorna, nachn, first nm, "
+            "addressee, nome impresso, nombre impreso, embossed name, artist, forename, frst nm, lst nm, frst name, lst name, vorna, nachn, first nm, "
             "last nm, full "
             "nm, cust nm, customer nm, beneficiary name, payee name, payer name, debtor name, "
             "creditor name, passenger name, traveller name, user full name, father name, mother "
@@ -623,7 +623,7 @@ BY_LANGUAGE = {
             "penerima, nama pesakit, nama pemilik rekening, nama panggilan"
         ),
         "any_name": "nama",
-        "person": "pelanggan, pengguna, pembeli, penerima, pasien, penumpang, pesakit",
+        "person": "pelanggan, nasabah, pengguna, pembeli, penerima, pasien, penumpang, pesakit",
         "birth": (
             "tanggal lahir, tgl lahir, tarikh lahir, tgl lhr, tanggal lhr, lahir, hari lahir, tarikh "
             "kelahiran"
@@ -843,7 +843,7 @@ BY_LANGUAGE = {
         "password": "haslo",
         "name": (
             "pelne imie, imie nazwisko, nazwisko rodowe, drugie imie, imie klienta, nazwisko "
-            "klienta, pierwsze imie, nazwisko panienskie, imiona, wlasciciel konta, posiadacz karty, "
+            "klienta, pierwsze imie, nazwisko panienskie, imiona, wlasciciel konta, posiadacz karty, posiadacz, "
             "odbiorca nazwisko"
         ),
         "any_name": "imie, nazwa",

@@ -32,15 +32,17 @@ _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code"
     r"|label|id)"
-    r"|field|attribute|property|question|title|prompt|variable|var|column|col|setting|option|slot|entity|k",
+    r"|ref|field|attribute|property|question|title|prompt|variable|var|column|col|setting|option|slot|entity|k",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
     r"(?:attribute|attr|field|property|prop|param|parameter|item|custom_?field)?_?(?:values?|val|content"
-    r"|answer|response|reply|text)"
+    r"|answers?|response|reply|text)"
     r"|(?:old|new)_?(?:value)?|v",
     re.IGNORECASE,
 )
+# A struct about the field whose value is next to it.
+_FIELD = re.compile(r"(?:custom|form)?_?(?:field|question|attribute|property|column|definition)", re.IGNORECASE)
 # Of a change, if the label next to them is telling: a journey has a name, too.
 _CHANGED = re.compile(r"(?:from|to)_?(?:string|value)?|before|after|previous|current|was|now", re.IGNORECASE)
 _POINTER = re.compile(r"(?:/[^/]{1,80})+")  # of JSON Patch (RFC 6902)
@@ -52,9 +54,19 @@ _ANY_VALUE = frozenset(
 _COLUMNS = frozenset({"columns", "headers", "header", "fields", "columnnames", "column_names"})
 _ROW = frozenset({"columnvalues", "column_values", "row", "values"})  # next to names of columns
 _COLUMN_NAME = re.compile(r"(?:column_?)?(?:name|label)|field|title", re.IGNORECASE)
-_NEUTRAL = frozenset(
-    {"formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items"}
-)
+_NEUTRAL = frozenset((
+    "formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items", "raw",
+    "original", "e164", "international", "numero", "número", "numéro", "nummer", "numer", "num", "nro", "cislo",
+    "číslo", "broj", "szam", "szám", "numar", "număr", "numara", "nomor", "numeris", "numurs", "номер",
+    "号码", "番号", "번호", "valor", "valore", "wert", "valeur", "waarde", "wartosc", "wartość", "fecha", "datum",
+    "dato", "tarih", "дата", "alphabetic", "ideographic", "phonetic",
+))  # fmt: skip
+# Attributes of DICOM's JSON (PS3.18, annex F) have their numbers as names (PS3.6, chapter 6).
+_OF_DICOM = {
+    "00100010": "patient name", "00100030": "birth date", "00101040": "patient address",
+    "00102154": "patient phone", "00080090": "physician name", "00081050": "physician name",
+    "00081070": "operator full name", "00321032": "physician name", "00101001": "other patient name",
+}  # fmt: skip
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity', re.DOTALL)
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
@@ -115,6 +127,7 @@ def leaf_in_text(name: str, text: str, start: int, holder: int) -> Leaf:
 
 def full_name(name: str, holder_name: str) -> str:
     """Return a field's name, with that of its struct if it says little."""
+    name = _OF_DICOM.get(name, name)
     plain = name.lower()
     if name in _WRAPPERS:
         return holder_name or name
@@ -185,6 +198,8 @@ class _Made:
         self._numbers = 0
         self._labels: dict[int, tuple[int, str]] = {}
         """By the number of a struct: the place of its label among the leaves, and the label."""
+        self._unlabelled: dict[int, list[int]] = {}
+        """By the number of a struct: the places of leaves that a later label may name."""
         self._columns: dict[int, list[str]] = {}
         """By the number of a struct: the names of the columns of its table."""
         self._named_columns: set[int] = set()
@@ -211,21 +226,45 @@ class _Made:
         self._note_column(around, leaf)
         is_pointer = key == "path" and _POINTER.fullmatch(leaf.text) is not None
         if (is_pointer or _LABEL.fullmatch(key)) and not leaf.is_number and not around.is_list:
-            label = _pointed(leaf.text) if is_pointer else leaf.text
-            self._labels.setdefault(struct.number, (len(self.leaves), label))
+            self._add_label(struct, _pointed(leaf.text) if is_pointer else leaf.text)
         elif struct.number in self._labels and (
             _LABELLED.fullmatch(key)
             or (_CHANGED.fullmatch(key) and of_name(self._labels[struct.number][1]).tags)
         ):
-            at, label = self._labels[struct.number]
-            outer = struct.outer or struct
-            leaf = leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
-            self.leaves[at] = self.leaves[at]._replace(name="")
+            leaf = self._labelled(struct, leaf)
+        elif _LABELLED.fullmatch(key) or key == "date":
+            self._unlabelled.setdefault(struct.number, []).append(len(self.leaves))
         elif around.is_list:
             leaf = self._in_table(around, struct, leaf)
         if struct is around and not around.is_list and leaf.name:
             leaf = self._of_kind(around, key, leaf)
         self.leaves.append(leaf)
+
+    def _add_label(self, struct: _Struct, label: str) -> None:
+        """Note the label in a struct. It names the values before it, too, if it is telling, and those of the
+        struct around a `field`: `{"text": "Anna", "field": {"ref": "first_name"}}`.
+        """
+        is_telling = bool(of_name(label).tags)
+        is_field = _FIELD.fullmatch(struct.key_of_outer()) is not None
+        labelled = struct.outer if is_field and is_telling and struct.outer is not None else struct
+        known = self._labels.get(labelled.number)
+        if known is None or (is_telling and not of_name(known[1]).tags):
+            self._labels[labelled.number] = (len(self.leaves), label)
+        if is_telling:
+            outer = labelled.outer or labelled
+            for at in self._unlabelled.pop(labelled.number, ()):
+                one = self.leaves[at]
+                if labelled is struct and one.path.endswith(".date"):
+                    continue  # of an event: `{"date": ..., "name": "Birthday Sale"}`
+                self.leaves[at] = one._replace(name=label, holder=outer.number, holder_name=outer.name)
+
+    def _labelled(self, struct: _Struct, leaf: Leaf) -> Leaf:
+        """Return a leaf under the label in its struct."""
+        at, label = self._labels[struct.number]
+        outer = struct.outer or struct
+        if at < len(self.leaves):
+            self.leaves[at] = self.leaves[at]._replace(name="")
+        return leaf._replace(name=label, holder=outer.number, holder_name=outer.name)
 
     def _of_kind(self, around: _Struct, key: str, leaf: Leaf) -> Leaf:
         """Return a leaf under the name that a field next to it gives, and name those before it if it does."""

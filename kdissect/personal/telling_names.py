@@ -50,6 +50,13 @@ _PHRASES = {
         "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
+        "ruckruf unter, erreichbar unter, zu erreichen unter, telefonisch unter, unter der nummer, anrufen unter, "
+        "reach him at, reach her at, reach them at, reachable at, call him at, call her at, contact him at, "
+        "contact her at, ring him on, ring her on, phone him on, phone her on, rappeler au, joignable au, "
+        "joindre au, appeler au, appelez le, llamar al, llame al, al numero, ligar para, ligue para, "
+        "chiamare al, richiamare al, pod numerem, zadzwonic pod, dzwonic pod, volat na, zavolat na, na cisle, "
+        "ring pa, ring til, numaradan, bellen op, bellen naar, te bereiken op, terugbellen op, sunati la, "
+        "la numarul, "
         "电话, 手机"
     ),
     "iban": (
@@ -82,8 +89,19 @@ _PHRASES = {
         "ip klijenta"
     ),
     "forwarded": "forwarded for, xff, forwarded",
+    # Whose addresses are of no person.
+    "server": (
+        "server, gateway, gw, dns, nameserver, name server, resolver, ntp, broadcast, netmask, subnet, cluster, "
+        "node, pod, load balancer, loadbalancer, vip, virtual ip, nas, upstream, proxy, bind, listen, listener, "
+        "advertised, management, mgmt, next hop, nexthop, router, firewall, backend, broker, bootstrap, "
+        "container, relay, internal ip"
+    ),
     "message_id": "message id, msg id, in reply to, references, content id",
     "version": (
+        "rev, revision, rollback, rolled back, rollback target, patch, hotfix, bios, uefi, microcode, baseband, "
+        "bootloader, runtime, "
+        "assembly, bump, bumped, updated from, updated to, update to, update from, installed, edition, dll, "
+        "nuget, gem, crate, opera, safari, webkit, applewebkit, appendix, annex, paragraph, "
         "fw, deps, libs, libraries, lockfile, sbom, fixed in, patched in, "
         "version, ver, release, build, oid, firmware, user agent, useragent, software, sdk, driver, upgrade, "
         "upgraded, downgraded, section, chapter, clause, dependency, dependencies, package, packages, "
@@ -119,7 +137,7 @@ _PHRASES = {
         "real name, realname, name on card, card name, signatory name, "
         "nume de familie, numele complet, nume complet, ime i prezime, prezime, 姓名"
     ),
-    "short_name": "fname, lname, mname, vname, nname",
+    "short_name": "fname, lname, mname, vname, nname, sn, cn",
     "part_of_name": "first, last, given, family",
     "any_name": (
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
@@ -173,7 +191,7 @@ _PHRASES = {
         "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
-        "gbdat, birth, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "gbdat, birth, birth time, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
         "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
         "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
         "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
@@ -398,6 +416,10 @@ _PATTERNS["birth_before"] = re.compile(
 _PATTERNS["birth_after"] = re.compile(rf"^(?:{_PATTERNS['birth'].pattern})")
 # Files and containers have a birth, too.
 _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
+# Of a server, and not of a client that a word for a server is next to.
+_PATTERNS["server"] = re.compile(
+    rf"(?:{_PATTERNS['server'].pattern})(?: (?:ip|ips|ipv|addr|address|addresses|host|at|is|\d+))*$"
+)
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(

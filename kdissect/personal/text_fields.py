@@ -30,9 +30,13 @@ _FIELD = re.compile(
     r"(?:[\w-]{1,40}:[^\r\n]{0,200}\r?\n)?\r?\n(?P<body>[^\r\n]{1,200})\r?$"
     r"|^(?P<mail>From|To|Cc|Reply-To|Sender):[ \t]\"?(?P<mailbox>[^\"<>@,:\n]{2,80}?)\"?[ \t]?<"
     r"(?=[^<>@\s]{1,64}@)"
-    r"|\b(?:name|key|id|field"
-    r"|property)=\"(?P<attribute>[^\W\d][\w.-]{0,60})\"(?:\s{1,9}value=\"(?P<stated>[^\"<>]{1,200})\"|"
-    r"\s{0,9}>(?P<inner>[^<>]{1,200})</)"
+    r"|\b(?:[Nn]ame|NAME|[Kk]ey|id|field|FriendlyName"
+    r"|property)=\"(?P<attribute>[^\W\d][\w.-]{0,60})\"(?:(?:\s{1,9}(?!name=|value=)[\w:-]{1,40}=\"[^\"<>]{0,200}\")"
+    r"{0,6}\s{1,9}value=\"(?P<stated>[^\"<>]{1,200})\"|"
+    r"[^<>]{0,200}(?<!/)>\s{0,40}(?:<[\w.:-]{0,60}[Vv]alue(?:\s[^<>]{0,200})?>)?(?P<inner>[^<>]{1,200})</)"
+    # An element that has its value in an attribute (FHIR), or the name of its value after it.
+    r"|<(?P<holding>[^\W\d][\w.:-]{0,60}) value=\"(?P<held>[^\"<>]{1,200})\" ?/?>"
+    r"|\bvalue=\"(?P<before>[^\"<>]{1,200})\" name=\"(?P<named_after>[^\W\d][\w.-]{0,60})\""
     r"|<(?:td|th|dt|b|strong|label"
     r"|span)(?:\s[^<>]{0,200})?>\s{0,20}(?P<caption>[^\W\d_][^<>:]{0,40}?)\s?:?\s{0,20}"
     r"</(?:td|th|dt|b|strong|label|span)>\s{0,200}:?(?:<(?:td|dd|span)(?:\s[^<>]{0,200})?>)?\s{0,20}"
@@ -40,12 +44,13 @@ _FIELD = re.compile(
     # A key and its value as elements of their own: lists of properties.
     r"|<(?:key|name|field)>(?P<keyed>[^\W\d][\w.-]{0,60})</(?:key|name|field)>\s{0,40}"
     r"<(?:string|value|val|integer|date|text)>(?P<valued>[^<>]{1,200})</"
-    r"|<(?P<element>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
+    r"|<(?P<element>[^\W\d][\w.:-]{0,60})"
+    r"(?:\s(?:[^<>]{0,200}?(?<=[\s:])(?:name|Name|key|id)=\"(?P<title>[^\"<>]{1,60})\")?[^<>]{0,200})?>(?P<content>[^<>]{1,200})</(?P=element)>"
     rf"|(?:(?<=[(\[{{])|(?<=, ))(?P<item>{_KEY})=(?P<free>[^\s\"'=][^=\n]{{0,200}}?)"
     r"(?=, ?[\w.]{1,60}=|[)\]}])"
     # Arrows of PHP, Ruby and Perl; PHP's serialized arrays; `{ Name = value, ... }` of C#; a line of a
     # setting whose value has blanks, and such a value in a list.
-    rf"|[:\"'\[]?(?P<arrow>{_KEY})[\"'\]]?[ \t]{{0,9}}=>[ \t]{{0,9}}(?:\"(?P<arrowed>[^\"\\\n]{{1,200}})\""
+    rf"|[:\"'\[]?(?P<arrow>{_KEY})[\"'\]]{{0,2}}[ \t]{{0,9}}=>\s{{0,9}}(?:string\(\d{{1,4}}\) )?(?:\"(?P<arrowed>[^\"\\\n]{{1,200}})\""
     r"|'(?P<pointed>[^'\\\n]{1,200})'|(?P<shot>[^\s\"',()\[\]{}][^\n,]{0,200}?)(?=\r?$|,))"
     rf"|s:\d{{1,4}}:\"(?P<serial>{_KEY})\";s:\d{{1,4}}:\"(?P<serialized>[^\"]{{1,200}})\""
     r"|(?<=[{(,] )(?P<member_name>[A-Za-z]\w{0,60}) = (?P<given>[^,{}\n=\"']{1,200}?)(?=, \w{1,60} = | ?\})"
@@ -57,6 +62,8 @@ _FIELD = re.compile(
     r"(?P<right>[^|\s][^|\n]{1,200}?)[ \t]{0,40}\r?$"
     rf"|(?:(?<=[\s&?;,{{(\[|])|^)(?P<key>{_KEY})=(?!\w{{0,60}}[({{\[]\w+=)"
     r"(?:\"(?P<quoted>[^\"\\]{1,200})\"|'(?P<single>[^'\\]{1,200})'|(?P<bare>[^\s&;,\"'<>|]{1,200}))"
+    # Keywords of Clojure.
+    r"|(?<=[\s{(\[]):(?P<keyword>[^\W\d][\w.-]{0,60})[ \t]{1,4}\"(?P<keyed_text>[^\"\\\n]{1,200})\""
     rf"|(?:(?<=[\s{{(\[,])|^)(?P<mark>[\"']?)(?P<named>{_KEY})(?P=mark): ?"
     r"(?:\"(?P<double>[^\"\\\n]{1,200})\"|'(?P<apostrophes>[^'\\\n]{1,200})')"
     r"|^[ \t>*-]{0,8}(?P<label>[^\W\d_][\w ./-]{0,40}?)(?:[ \t]?:[ \t]{1,4}"
@@ -75,7 +82,7 @@ _FIELD = re.compile(
     r"|(?<=[{ ])(?P<member>[A-Z]\w{1,40}):(?P<printed>[^\s{}:\"'][^{}:\n]{0,200}?)(?= [A-Z]\w{0,40}:|\}))",
     re.MULTILINE,
 )
-_TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?(?P<empty>/?)>")
+_TAG = re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.:-]{0,60})(?:\s[^<>]{0,2000})?/?>")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})|.", re.DOTALL)
 # Names of a line of CSV: at least two, none of which is a value.
 _COLUMN = re.compile(r"\ufeff?\"?(?:[^\W\d][\w .()/'\u2019-]{0,60}|[№#])\"?")
@@ -130,24 +137,29 @@ _NAMES = (
     "setting",
     "listed_name",
     "left",
+    "holding",
+    "named_after",
+    "keyword",
 )
 _HOLDERS = {
     "free": _LIST, "double": _LIST, "apostrophes": _LIST, "printed": _LIST,
     "body": _FORM, "line": _LINES, "cell": _LINES, "mailbox": _LINES, "entry": _LINES, "person": _LINES,
     "stated": _FORM, "inner": _FORM, "shown": _LINES, "valued": _FORM,
     "arrowed": _LIST, "pointed": _LIST, "shot": _LIST, "serialized": _LIST, "given": _LIST,
-    "phrase": _LINES, "right": _LINES,
+    "phrase": _LINES, "right": _LINES, "before": _FORM, "keyed_text": _LIST,
 }  # fmt: skip
 # Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
 # log. Passwords have their own form there.
 _IF_TELLING = frozenset({
     "shown", "line", "entry", "cell", "double", "apostrophes", "printed", "arrowed", "pointed", "shot",
-    "serialized", "given", "phrase", "listed", "right",
+    "serialized", "given", "phrase", "listed", "right", "keyed_text",
 })  # fmt: skip
 _MOST_WORDS = 12  # of a line without a sign between its name and its value
 _SEPARATED = re.compile(r"[:=|;{}<>\t]")
 _OF_PLAIN_LINES = ("name", "address", "birth", "phone", "email", "iban", "card", "national")
 _MAILBOXES = frozenset({"mailbox", "person"})
+# Tags of an element `field` or `item`, whose name is in an attribute.
+_OF_ELEMENTS = frozenset({"thing", "any_name"})
 
 
 def text_leaves(text: str, name: str) -> list[Leaf]:
@@ -197,6 +209,8 @@ def _fields(text: str) -> Iterator[Leaf]:
         group = found.lastgroup or ""
         start, end = found.span(group)
         raw, name = found[group], next(filter(None, map(found.group, _NAMES)), "")
+        if group == "content" and found["title"] and of_name(found["title"]).tags:
+            name = found["title"] if not of_name(name).tags - _OF_ELEMENTS else name
         name, written = unquote(aliases.get(name, name)), raw
         holder, holder_name = _HOLDERS.get(group, 0), ""
         if group in _IF_TELLING:
@@ -259,7 +273,7 @@ class _Elements:
             elif len(stack) < MAX_DEPTH:
                 stack.append((number, found["tag"].rpartition(":")[2]))
             self._add(found.start(), stack)
-            if found["empty"] and stack:
+            if found[0].endswith("/>") and stack:
                 stack.pop()
                 self._add(found.end() - 1, stack)
 
