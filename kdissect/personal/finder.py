@@ -21,6 +21,7 @@ from kdissect.personal.leaf import Leaf
 from kdissect.personal.national_ids import national_ids
 from kdissect.personal.people import Beside, person_field
 from kdissect.personal.phones import phones
+from kdissect.personal.street_addresses import street_addresses
 from kdissect.personal.telling_names import Telling, of_context, of_name, without
 
 _PARTS_OF_DATE = 3
@@ -50,6 +51,7 @@ _OF_CARDS = re.compile(r"card_?(?:holder|expir|exp)", re.IGNORECASE)
 _DIGITS_OF_CARD = re.compile(r"\d{15,16}")
 _DIGITS_OF_PHONE = re.compile(r"\+?\d{10,15}")
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
+_NO_SENTENCES = frozenset({"phone", "iban", "card", "password", "birth", "version"})
 _PARTS_OF_BIRTH = {
     "year": "year", "month": "month", "day": "day", "jahr": "year", "monat": "month", "tag": "day",
     "annee": "year", "mois": "month", "jour": "day", "ano": "year", "anio": "year", "mes": "month",
@@ -257,6 +259,8 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     yield from emails(text, has_tag)
     yield from greeted(text)
     if any(map(str.isdigit, text)):
+        if " " in text and not name.tags & _NO_SENTENCES:
+            yield from street_addresses(text)
         yield from birth_dates(text, has_birth)
         yield from ibans(text, has_tag)
         yield from cards(text, has_tag)

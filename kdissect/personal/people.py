@@ -12,6 +12,7 @@ from kdissect.personal.telling_names import is_phrase, of_name
 
 _NAME = re.compile(r"[^\W\d_][^\W\d_.'\u2019`-]*(?:[ .,'\u2019`-]{1,2}[^\W\d_][^\W\d_.'\u2019`-]*){0,6}\.?")
 _CHILD_OF = re.compile(r"(?<!\w)[ads]/[lpo] ", re.IGNORECASE)  # `a/l` in Malaysia
+_TICKET = re.compile(r"^([A-Z][A-Z ]+)/([A-Z][A-Z ]+)$")  # surname first, as airlines write it
 _LONGEST_NAME = 80
 _LONGEST_SYLLABLE = 4  # `Ming` and `Mei` are names, too
 _CONSTANTS = frozenset(("NA", "TBD", "NIL", "NUL", "YES", "NO", "MR", "MRS", "MS", "DR", "NEW", "OLD", "USD"))
@@ -41,7 +42,7 @@ _FILE = re.compile(r"[^\W\d_]{3,}\.[^\W\d_]")
 _LONGEST_ADDRESS = 200
 _NO_ADDRESS = re.compile(r"[\w.-]+:\d+|\w+://.*|.*@.*|[0-9a-fA-F:.]+|0x[0-9a-fA-F]+|[\w-]+(?:\.[\w-]+)+")
 # Code, and addresses of memory
-_PROGRAM = re.compile(r"[={}<>\[\]|_$*^~]|::|;$|\b0x[0-9a-fA-F]")
+_PROGRAM = re.compile(r"[={}<>\[\]|_*^~]|(?<!\w)\$|\$(?!\w)|::|;$|\b0x[0-9a-fA-F]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _STREET = re.compile(
     r".*(?:street|road|avenue|lane|square|drive|court|close|crescent|boulevard|blvd|stra(?:ss|ß)e|str\.?"
@@ -51,6 +52,8 @@ _STREET = re.compile(
     r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale|vicolo|piazza"
     r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi|k[öo]r[úu]t"
     r"|aleja|plac|osiedle|al|os"
+    r"|row|grove|terrace|beco|estrada|alameda|t[řr]|n[áa]m|v[æa]nget|str[æa]de|torv(?:et)?|plads|prospekt"
+    r"|улица|ул|вулиця|вул|проспект"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,
 )
@@ -123,6 +126,7 @@ def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     """
     plain = "".join(one for one in text.strip() if not unicodedata.category(one).startswith("M"))
     plain = _CHILD_OF.sub("", plain).replace("^", " ")  # parts of names in DICOM
+    plain = _TICKET.sub(r"\1 \2", plain)
     if len(plain) > _LONGEST_NAME or not _NAME.fullmatch(plain):
         return False
     if plain.lower() in _PLACEHOLDERS or _FILE.search(plain) or MASKED_WORD.search(plain):
@@ -138,6 +142,16 @@ def _is_name(text: str, is_of_person: bool, is_small: bool) -> bool:
     is_constant = plain.isascii() and plain.isupper() and len(words) == 1 and len(plain) <= 3
     is_constant &= not is_of_person or plain in _CONSTANTS or len(plain) == 1
     return is_written and not is_constant
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text may be an address by its words and numbers alone."""
+    return _is_address(text, False, False)
+
+
+def is_word_of_street(word: str) -> bool:
+    """Return whether a word is of names of streets."""
+    return _STREET.fullmatch(word) is not None
 
 
 def _is_address(text: str, is_of_person: bool, has_number: bool) -> bool:
