@@ -13,6 +13,11 @@ _IBAN = re.compile(
 _CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)")
 _GROUPED = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5}|\d{4}([ -])\d{6}\3\d{4}")
 # First digits and lengths of issuers (ISO/IEC 7812).
+# The end of a card's life after its number.
+_EXPIRES = re.compile(
+    r"[^\w\n]{1,3}(?i:(?:exp\w{0,9}|valid(?: thru| until)?|g[üu]ltig bis|bis|cad\w{0,7}|scad\w{0,6}|val(?:idade)?)\W{1,3})?"
+    r"(?:0[1-9]|1[0-2]) ?[/-] ?(?:20)?[2-4]\d(?!\d)"
+)
 _MAESTRO = "Maestro"  # a tenth of all numbers
 _ISSUERS = (
     ("Visa", re.compile(r"4(?:\d{12}|\d{15}|\d{18})")),
@@ -58,7 +63,7 @@ def cards(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit]:
         issuer = next((name for name, digits in _ISSUERS if digits.fullmatch(number)), None)
         if issuer is None or not luhn.is_valid(number) or len(set(number)) == 1:  # a filler
             continue
-        is_named = has_tag(found.start(), "card")
+        is_named = has_tag(found.start(), "card") or _EXPIRES.match(text, found.end()) is not None
         if is_named or (_GROUPED.fullmatch(found[0]) and issuer != _MAESTRO):
             confidence = Confidence.SURE if is_named else Confidence.LIKELY
             yield Hit(found.start(), found.end(), Kind.CARD, confidence, issuer)

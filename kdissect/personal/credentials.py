@@ -117,7 +117,7 @@ _WEAK_NAMES = "(?:secret|token|pass)"
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
     rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z])|(?=PASSWORD=))(?i:{_NAMES})"
-    r"(?:[\"']?\s{0,4}(?P<sign>[=:\uff1a])\s{0,4}|(?<=--password)\s)"
+    r"(?:[\"']?\s{0,4}(?P<sign>=>|:=|[=:\uff1a])\s{0,4}|(?<=--password)\s)"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
 _WEAKLY_ASSIGNED = re.compile(

@@ -18,6 +18,7 @@ from kdissect.personal.greetings import greeted
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
+from kdissect.personal.names_of_mailboxes import names_shown, users_of
 from kdissect.personal.national_ids import national_ids
 from kdissect.personal.people import Beside, person_field
 from kdissect.personal.phones import phones
@@ -46,10 +47,12 @@ _FIELDS_OF_PERSON = frozenset(
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
 _TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
+_WAYS = frozenset({"channel", "type", "method", "via", "medium", "transport", "kind"})
+_CALLED = frozenset({"sms", "whatsapp", "voice", "call", "phone", "mms", "rcs", "viber", "tel"})
 _ENDS_OF_MESSAGES = frozenset({"to", "from", "recipient", "sender", "destination", "originator", "msisdn"})
 _OF_CARDS = re.compile(r"card_?(?:holder|expir|exp)", re.IGNORECASE)
 _DIGITS_OF_CARD = re.compile(r"\d{15,16}")
-_DIGITS_OF_PHONE = re.compile(r"\+?\d{10,15}")
+_DIGITS_OF_PHONE = re.compile(r"(?:\+|00)?\d{10,15}")
 _OF_FONTS = frozenset({"first", "style", "weight", "size"})
 _NO_SENTENCES = frozenset({"phone", "iban", "card", "password", "birth", "version"})
 _PARTS_OF_BIRTH = {
@@ -104,13 +107,38 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
         if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in structs.fonts:
             open_fields.append((leaf, tags))
+    found += _shown_by_mailboxes(leaves, found)
+    taken = {id(one.leaf) for one in found}
     for leaf, tags in open_fields:
+        if id(leaf) in taken:
+            continue
         hit = person_field(
             leaf.text, structs.of_person(leaf, tags), structs.beside(leaf, tags), leaf.is_number
         )
         if hit is not None and not (leaf.is_part and _is_again(hit, leaf, whole)):
             found.append(Found(leaf, hit))
     return found[:MAX_HITS]
+
+
+def _shown_by_mailboxes(leaves: Sequence[Leaf], found: Sequence[Found]) -> Iterator[Found]:
+    """Yield names of whatever fields, and in texts, that an email address of the value shows."""
+    users = users_of(
+        leaf.text[hit.start : hit.end] for leaf, hit in found if hit.kind is Kind.EMAIL and not leaf.is_key
+    )
+    if not users:
+        return
+    hits: dict[int, list[Hit]] = {}
+    for leaf, hit in found:
+        hits.setdefault(id(leaf), []).append(hit)
+    for leaf in leaves:
+        is_part_of_text = leaf.is_part and not leaf.is_alone
+        if leaf.is_number or leaf.is_key or is_part_of_text or " " not in leaf.text:
+            continue
+        if "thing" in of_name(leaf.name).tags:
+            continue
+        for hit in names_shown(leaf.text, users):
+            if not any(_overlap(hit, other) for other in hits.get(id(leaf), ())):
+                yield Found(leaf, hit)
 
 
 class _Structs:
@@ -183,7 +211,12 @@ def _both_names(leaves: Sequence[Leaf], *names: str) -> set[int]:
 
 def _messages(leaves: Sequence[Leaf]) -> set[int]:
     """Return the holders of messages: their ends may be phones of digits alone."""
-    return {leaf.holder for leaf in leaves if leaf.path.rpartition(".")[2].lower() in _TEXTS_OF_MESSAGES}
+    return {
+        leaf.holder
+        for leaf in leaves
+        if (step := _last_step(leaf).lower()) in _TEXTS_OF_MESSAGES
+        or (step in _WAYS and leaf.text.lower() in _CALLED)
+    }
 
 
 def _cards(leaves: Sequence[Leaf]) -> set[int]:

@@ -18,9 +18,14 @@ _GREETINGS = (
     "|zdravo|bok|pozdravljeni"
     "|tere|sveiki|labas|halo|yth|kepada"
 )
+_TITLES = (
+    r"(?:(?:ms|mrs?|miss|mx|dr|prof|sir|madam|herrn?|frau|fr|hr|fru|m|mme|mlle|monsieur|madame|mademoiselle|sra?|srta"
+    r"|se[ñn]ora?|se[ñn]orita|don|do[ñn]a|senhora?|dona|sig|sig\.?ra|signora?|dott|dott\.?ssa|dhr|mevr|mevrouw|heer|pan|pani|pane"
+    r"|bay|bayan|domnule?|doamn[ăa]|gospodine?|gospo[đd]o|herra|rouva|bapak|ibu|bpk)\.? ){0,2}"
+)
 _GREETED = re.compile(
-    rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? "
-    r"(?P<name>[^\W\d_a-z][^\W\d_]{1,24}(?: [^\W\d_a-z][^\W\d_'\u2019-]{1,24}){0,3})(?=[,!:]|\.\s)"
+    rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? (?i:{_TITLES})"
+    r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_a-z][^\W\d_'\u2019-]{1,24}){0,3})(?=[,!:]|\.\s)"
 )
 _INTRODUCED = re.compile(
     r"(?i:\b(?:my name is|mein name ist|ich hei(?:ss|\u00df)e|me llamo|mi nombre es"
@@ -33,6 +38,8 @@ _INTRODUCED = re.compile(
     r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_][^\W\d_'\u2019-]{1,24}){0,3})(?=[,.;!)]|\s*$)",
     re.MULTILINE,
 )
+# As airlines write passengers: `SMITH/JOHN MR`.
+_TICKETED = re.compile(r"(?<![\w/])(?P<name>[A-Z]{2,30}/[A-Z]{2,30}(?: [A-Z]{2,20}){0,2} ?(?:MR|MRS|MS|MSTR|MISS|CHD|INF))(?!\w)")
 # Who is greeted without a name.
 _OTHERS = frozenset((
     "customer", "customers", "sir", "madam", "all", "team", "there", "everyone", "everybody", "world",
@@ -46,7 +53,7 @@ _OTHERS = frozenset((
 
 
 def greeted(text: str) -> Iterator[Hit]:
-    """Yield the names of people who are greeted in a text, or who introduce themselves."""
+    """Yield the names of people who are greeted in a text, who introduce themselves, or who fly."""
     for found in (*_GREETED.finditer(text), *_INTRODUCED.finditer(text)):
         name = found["name"]
         words = name.split()
@@ -54,3 +61,6 @@ def greeted(text: str) -> Iterator[Hit]:
         if not is_other and is_name(name):
             start, end = found.span("name")
             yield Hit(start, end, Kind.NAME, Confidence.POSSIBLE, "after a greeting")
+    if "/" in text:
+        for found in _TICKETED.finditer(text):
+            yield Hit(found.start(), found.end(), Kind.NAME, Confidence.LIKELY, "of a passenger")

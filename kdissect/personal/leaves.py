@@ -60,6 +60,8 @@ _NEUTRAL = frozenset((
     "číslo", "broj", "szam", "szám", "numar", "număr", "numara", "nomor", "numeris", "numurs", "номер",
     "号码", "番号", "번호", "valor", "valore", "wert", "valeur", "waarde", "wartosc", "wartość", "fecha", "datum",
     "dato", "tarih", "дата", "alphabetic", "ideographic", "phonetic",
+    "profile", "details", "detail", "info", "information", "attributes", "properties", "traits", "fields",
+    "personal", "basic",
 ))  # fmt: skip
 # Attributes of DICOM's JSON (PS3.18, annex F) have their numbers as names (PS3.6, chapter 6).
 _OF_DICOM = {

@@ -143,6 +143,8 @@ _PHRASES = {
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
     ),
     "person": (
+        "author, committer, reviewer, reporter, requester, requestor, organizer, organiser, guardian, caller, "
+        "tenant, landlord, keeper, donor, candidate, invitee, signatory, account holder, cardholder, policyholder, "
         "driver, courier, chauffeur, fahrer, conductor, motorista, chofer, kierowca, bestuurder, forare, "
         "kuljettaja, autista, kurier, repartidor, assignee, uploader, customer, user, person, patient, "
         "employee, contact, recipient, doctor, physician, member, attendee, "

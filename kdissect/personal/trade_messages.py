@@ -23,6 +23,7 @@ _X12 = {
 }
 _OF_BIRTH = "329"  # qualifier of DTM: birth date
 _NO_PHONES = (":EM", ":CA")  # communication channels of COM that are none
+_NUMBER_OF_PERSON, _IS_SSN = 9, "34"  # NM109 and its qualifier, NM108
 _PERSON = "1"  # entity type of NM1; 2 is a company
 _IS_EDIFACT = re.compile(r"(?:UNA.{6}\s*)?UN[BH]\+")
 _IS_X12 = re.compile(r"(?:ISA|ST)(?P<field>[*|])")
@@ -32,6 +33,10 @@ _PARTY = re.compile(
     re.MULTILINE,
 )
 
+# The other party of an entry of an account (MT940, field 86, as German banks structure it): account and names.
+_ENTRY = re.compile(r"^:86:\d{3}(?P<sign>[?+<])00", re.MULTILINE)
+_PARTS_OF_ENTRY = {"31": "iban", "32": "full name"}
+
 
 def trade_leaves(text: str) -> list[Leaf]:
     """Return the fields of people in a message; none if the text is something else."""
@@ -40,12 +45,27 @@ def trade_leaves(text: str) -> list[Leaf]:
     x12 = _IS_X12.match(text)
     if x12 is not None and "~" in text:
         return list(_x12(text, x12["field"]))
-    return [
+    entries = list(_entries(text))
+    return entries or [
         _leaf(name, text, number, *found.span(group))
         for number, found in enumerate(_PARTY.finditer(text), 1)
         for group, name in (("name", "full name"), ("street", "street"))
         if found[group]
     ]
+
+
+def _entries(text: str) -> Iterator[Leaf]:
+    for number, found in enumerate(_ENTRY.finditer(text), 1):
+        end = text.find("\n:", found.end())
+        for part in re.finditer(
+            rf"\{found['sign']}(?P<code>\d\d)(?P<field>[^{found['sign']}]{{1,65}})",
+            text[: end if end >= 0 else len(text)][found.start() :],
+        ):
+            if part["code"] in _PARTS_OF_ENTRY:
+                start, end_of_part = (found.start() + at for at in part.span("field"))
+                while text[end_of_part - 1].isspace():
+                    end_of_part -= 1
+                yield _leaf(_PARTS_OF_ENTRY[part["code"]], text, number, start, end_of_part)
 
 
 def _segments(text: str, end: str, between: str) -> Iterator[tuple[int, list[str]]]:
@@ -82,7 +102,9 @@ def _x12(text: str, between: str) -> Iterator[Leaf]:
             continue
         names = _X12.get(fields[0], {})
         for number, start, field in _placed(at, fields):
-            if number in names and "@" not in field:
+            if number == _NUMBER_OF_PERSON and fields[0] == "NM1" and fields[8:9] == [_IS_SSN]:
+                yield _leaf("ssn", text, holder, start, start + len(field))
+            elif number in names and "@" not in field:
                 yield _leaf(names[number], text, holder, start, start + len(field))
             elif fields[0] == "REF" and fields[1:2] == ["SY"] and number == 2:
                 yield _leaf("ssn", text, holder, start, start + len(field))
