@@ -59,6 +59,7 @@ _EPOCH = date(1970, 1, 1)  # a zero, far more often than a birthday
 _LONGEST_DAY = len("19800203")
 _LONGEST_NUMBER = 16
 _CENTURY = 100
+_COMPARED = re.compile(r"[<>]=? ?['\"]?\Z")  # of a query: no birth
 # A date in a sentence. What a time follows is an event.
 _IN_SENTENCE = re.compile(
     rf"(?:(?<![\w./-])|(?<=[{UNDIVIDED}]))(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}"
@@ -72,7 +73,8 @@ _IN_SENTENCE = re.compile(
 def birth_dates(text: str, is_named: Callable[[int, int], bool]) -> Iterator[Hit]:
     """Yield the birth dates in a sentence. `is_named`: the words next to a span say birth."""
     for found in _IN_SENTENCE.finditer(text):
-        if is_named(found.start(), found.end()) and is_birth_date(found[0]):
+        is_compared = _COMPARED.search(text, max(0, found.start() - 5), found.start()) is not None
+        if not is_compared and is_named(found.start(), found.end()) and is_birth_date(found[0]):
             yield Hit(found.start(), found.end(), Kind.BIRTH_DATE, Confidence.LIKELY, "in a text")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from kdissect.personal.hits import Confidence, Hit, Kind
+from kdissect.personal.telling_names import of_context
 
 _BEGIN = "-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:[ \t]{0,9}(?:\r?\n|\\[rn]|%0[adAD]))"  # of a line, or its escape
@@ -279,7 +280,7 @@ def credentials(text: str, has_tag: Callable[[int, str], bool], is_field: bool) 
         is_field
         and len(text) <= _LONGEST
         and (
-            (has_tag(-1, "password") and _is_secret(text))
+            (has_tag(-1, "password") and _is_secret(text) and not _is_about_passwords(text))
             or (has_tag(-1, "maybe_password") and _is_random(text, _SHORTEST_RANDOM))
             or (has_tag(-1, "token") and _is_random(text, _SHORTEST_TOKEN))
             or (has_tag(-1, "authorization") and _is_login(text))
@@ -383,6 +384,11 @@ def _is_secret(text: str) -> bool:
     return not any(
         pattern.fullmatch(plain) for pattern in (_PLACEHOLDER, _PATH, _CODE, _VARIABLE, _REFERENCE, _MOMENT)
     )
+
+
+def _is_about_passwords(text: str) -> bool:
+    """Return whether a text is what an application shows next to a field: `Passwort eingeben`."""
+    return " " in text and text.count(" ") < 8 and "password" in of_context(text).tags
 
 
 def _is_random(text: str, shortest: int) -> bool:

@@ -14,13 +14,13 @@ from kdissect.personal.birth_dates import birth_dates, is_birth_date
 from kdissect.personal.bounds import LONGEST_STEP, MAX_HITS, MAX_LEAVES
 from kdissect.personal.coordinates import coordinates, is_position, is_written_position
 from kdissect.personal.credentials import credentials
-from kdissect.personal.greetings import greeted
+from kdissect.personal.greetings import called, greeted
 from kdissect.personal.hits import Confidence, Hit, Kind, is_masked
 from kdissect.personal.internet import emails, ip_addresses
 from kdissect.personal.leaf import Leaf
 from kdissect.personal.names_of_mailboxes import names_shown, users_of
 from kdissect.personal.national_ids import national_ids
-from kdissect.personal.people import Beside, person_field
+from kdissect.personal.people import Beside, is_name, person_field
 from kdissect.personal.phones import phones
 from kdissect.personal.street_addresses import street_addresses
 from kdissect.personal.telling_names import Telling, of_context, of_name, without
@@ -42,8 +42,12 @@ _SHORTEST = 3  # characters of anything personal
 _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset(
-    {"name", "any_name", "short_name", "part_of_name", "person_itself", "birth", "address", "maybe_address"}
+    {
+        "name", "any_name", "short_name", "part_of_name", "person_itself", "owner", "birth", "address",
+        "maybe_address",
+    }
 )
+_NAMES_OF_PERSON = frozenset({"name", "any_name", "person_itself", "owner"})
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
 _TEXTS_OF_MESSAGES = frozenset({"text", "body", "message", "sms", "msg", "dlr"})
@@ -107,7 +111,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         is_open = not hits and not (leaf.is_number and leaf.is_item) and not is_masked(leaf.text)
         if is_open and tags & _FIELDS_OF_PERSON and leaf.holder not in structs.fonts:
             open_fields.append((leaf, tags))
-    found += _shown_by_mailboxes(leaves, found)
+    found += list(_shown(leaves, found))
     taken = {id(one.leaf) for one in found}
     for leaf, tags in open_fields:
         if id(leaf) in taken:
@@ -120,24 +124,36 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
     return found[:MAX_HITS]
 
 
-def _shown_by_mailboxes(leaves: Sequence[Leaf], found: Sequence[Found]) -> Iterator[Found]:
-    """Yield names of whatever fields, and in texts, that an email address of the value shows."""
-    users = users_of(
-        leaf.text[hit.start : hit.end] for leaf, hit in found if hit.kind is Kind.EMAIL and not leaf.is_key
-    )
-    if not users:
-        return
+def _shown(leaves: Sequence[Leaf], found: Sequence[Found]) -> Iterator[Found]:
+    """Yield names that other hits show: those of an email address anywhere in the value, and those after a
+    word for people, or of a field of a person, in a text that has a number or an address of a person.
+    """
+    evident: dict[int, list[Hit]] = {}
     hits: dict[int, list[Hit]] = {}
     for leaf, hit in found:
         hits.setdefault(id(leaf), []).append(hit)
+        if hit.kind in _KINDS_OF_PERSON and not leaf.is_key:
+            evident.setdefault(id(leaf), []).append(hit)
+    users = users_of(leaf.text[hit.start : hit.end] for leaf, hit in found if hit.kind is Kind.EMAIL)
+    if not evident:
+        return
     for leaf in leaves:
-        is_part_of_text = leaf.is_part and not leaf.is_alone
-        if leaf.is_number or leaf.is_key or is_part_of_text or " " not in leaf.text:
+        if leaf.is_number or leaf.is_key or (leaf.is_part and not leaf.is_alone) or " " not in leaf.text:
             continue
-        if "thing" in of_name(leaf.name).tags:
+        tags = of_name(leaf.name).tags
+        if "thing" in tags:
             continue
-        for hit in names_shown(leaf.text, users):
-            if not any(_overlap(hit, other) for other in hits.get(id(leaf), ())):
+        names = list(names_shown(leaf.text, users)) if users else []
+        if id(leaf) in evident:
+            names += called(leaf.text)
+            end = min(hit.start for hit in evident[id(leaf)])
+            before = leaf.text[:end].rstrip(" ,;:/|-<([+")
+            if tags & _NAMES_OF_PERSON and " " in before and is_name(before):
+                names.append(Hit(0, len(before), Kind.NAME, Confidence.LIKELY))
+        for hit in names:
+            known = hits.setdefault(id(leaf), [])
+            if not any(_overlap(hit, other) for other in known):
+                known.append(hit)
                 yield Found(leaf, hit)
 
 
@@ -149,6 +165,10 @@ class _Structs:
         """By holder: fields of a person."""
         self._evident: Counter[int] = Counter()
         """By holder: fields whose values show a person."""
+        self._born: set[int] = set()
+        """Holders with the day of a birth."""
+        self._paid: set[int] = set()
+        """Holders with an account or a card."""
         self._numbered = {
             leaf.holder
             for leaf in leaves
@@ -170,6 +190,10 @@ class _Structs:
         """Count a leaf with its hits."""
         is_evident = any(hit.kind in _KINDS_OF_PERSON for hit in hits)
         self._evident[leaf.holder] += is_evident
+        if "birth_moment" in tags:
+            self._born.add(leaf.holder)
+        if any(hit.kind in (Kind.IBAN, Kind.CARD) for hit in hits):
+            self._paid.add(leaf.holder)
         self._telling[leaf.holder] += bool(tags & _OF_PERSON) or is_evident
 
     def of_person(self, leaf: Leaf, tags: frozenset[str]) -> frozenset[str]:
@@ -178,9 +202,12 @@ class _Structs:
         if "part_of_name" in tags and leaf.holder in self._parts_of_names:
             if is_evident or "person" in of_name(leaf.holder_name).tags:
                 return tags | {"name"}
-        elif "person_itself" in tags and is_evident and " " in leaf.text.strip():
+        elif " " in leaf.text.strip() and (
+            ("person_itself" in tags and (is_evident or leaf.holder in self._born)) or ("owner" in tags and leaf.holder in self._paid)
+        ):
             return tags | {"any_name"}
-        return tags
+        around = of_name(leaf.holder_name).tags if "@" not in leaf.holder_name else frozenset()
+        return tags - {"any_name"} if "company" in around and "person" not in around else tags
 
     def beside(self, leaf: Leaf, tags: frozenset[str]) -> Beside:
         """Return what is next to a leaf, when all leaves are counted."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.people import is_name
+from kdissect.personal.telling_names import of_context
 
 _GREETINGS = (
     "dear|hi|hello|hey|good (?:morning|afternoon|evening)|hallo|liebe|lieber|guten tag"
@@ -25,7 +26,7 @@ _TITLES = (
 )
 _GREETED = re.compile(
     rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? (?i:{_TITLES})"
-    r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_a-z][^\W\d_'\u2019-]{1,24}){0,3})(?=[,!:]|\.\s)"
+    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){0,3})(?=[,!:]|\.\s)"
 )
 _INTRODUCED = re.compile(
     r"(?i:\b(?:my name is|mein name ist|ich hei(?:ss|\u00df)e|me llamo|mi nombre es"
@@ -35,11 +36,22 @@ _INTRODUCED = re.compile(
     r"|nazywam si\u0119|jmenuji se|vol\u00e1m sa|a nevem|numele meu este|m\u0103 numesc"
     r"|benim ad\u0131m|ad\u0131m|zovem se"
     r"|ime mi je|minu nimi on|mans v\u0101rds ir|mano vardas|nama saya)) "
-    r"(?P<name>[^\W\d_a-z][^\W\d_'\u2019-]{1,24}(?: [^\W\d_][^\W\d_'\u2019-]{1,24}){0,3})(?=[,.;!)]|\s*$)",
+    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_](?:[^\W\d_]|['\u2019-]){1,24}){0,3})(?=[,.;!)]|\s*$)",
     re.MULTILINE,
+)
+# Names after a title, and in a text about a person after a word for people: `customer Murilo Souza called`.
+_TITLED = re.compile(
+    r"(?<![\w.])(?:Mrs?|Ms|Dr|Prof|Herrn?|Frau|Sra?|Srta|Se[ñn]ora?|Mme|Mlle|Monsieur|Madame|Sig|Signora?|Dott|Dhr|Mevr|Fru)"
+    r"(?:\. ?| )(?:(?:Dr|Ing|Mag|med)\. ?){0,2}(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}"
+    r"(?: (?:(?:van|de|der|von|da|di|del|dos) ){0,2}[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){1,2})(?!\w)"
+)
+_CALLED = re.compile(
+    r"(?<![\w.-])(?P<word>[^\W\d_]{3,20}):? (?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}"
+    r"(?: (?:(?:van|de|der|den|von|da|di|del|do|dos) ){0,2}[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){1,3})(?![\w@])"
 )
 # As airlines write passengers: `SMITH/JOHN MR`.
 _TICKETED = re.compile(r"(?<![\w/])(?P<name>[A-Z]{2,30}/[A-Z]{2,30}(?: [A-Z]{2,20}){0,2} ?(?:MR|MRS|MS|MSTR|MISS|CHD|INF))(?!\w)")
+_WORDS_FOR_PEOPLE = frozenset({"person", "any_name", "name"})
 # Who is greeted without a name.
 _OTHERS = frozenset((
     "customer", "customers", "sir", "madam", "all", "team", "there", "everyone", "everybody", "world",
@@ -61,6 +73,16 @@ def greeted(text: str) -> Iterator[Hit]:
         if not is_other and is_name(name):
             start, end = found.span("name")
             yield Hit(start, end, Kind.NAME, Confidence.POSSIBLE, "after a greeting")
+    for found in _TITLED.finditer(text):
+        if is_name(found["name"]):
+            yield Hit(*found.span("name"), Kind.NAME, Confidence.POSSIBLE, "after a title")
     if "/" in text:
         for found in _TICKETED.finditer(text):
             yield Hit(found.start(), found.end(), Kind.NAME, Confidence.LIKELY, "of a passenger")
+
+
+def called(text: str) -> Iterator[Hit]:
+    """Yield the names after words for people or names, in a text that is of a person."""
+    for found in _CALLED.finditer(text):
+        if of_context(found["word"]).tags & _WORDS_FOR_PEOPLE and is_name(found["name"]):
+            yield Hit(*found.span("name"), Kind.NAME, Confidence.POSSIBLE, "in a text")

@@ -155,7 +155,7 @@ IDS = (
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "sv number, sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, "
+        "insurance number, insurance no, insurance nr, sv number, sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, "
         "versicherungsnr, sv nummer, "
         "svnummer, "
         "svnr, sv nr, vsnr, vnr",

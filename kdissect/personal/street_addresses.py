@@ -48,7 +48,7 @@ _LIVES = re.compile(
     r"|zamieszka[łl]\w{0,3}(?: przy| na)?|mieszka\w{0,2}(?: przy| na)?|m[óo]j adres to"
     r"|woon(?:achtig|t)(?: aan de| aan| in| op)?|mijn adres is"
     r"|bor (?:p[åa]|i)|bosatt(?: p[åa])?|min adress [äa]r|min adresse er|asuu|osoitteeni on|bydl[íi]\w{0,3}(?: na| v)?"
-    r"|(?:adress?e?|address|direcci[óo]n|domicilio|indirizzo|morada|endere[çc]o|adresu|adresa|osoite|adres)):? $)"
+    r"|(?:adress?e?|address|direcci[óo]n|domicilio|indirizzo|morada|endere[çc]o|adresu|adresa|osoite|adres)(?: (?:is|[ée]|es|est|[èe]|ist|jest|je|[äa]r|er|on|to))?):? $)"
 )
 _NEAR = re.compile(
     r"(?i:\b(?:near|at|from|deliver\w{0,2} to|ship\w{0,3} to|sen[dt](?: it| them)? to|mov(?:ed|ing) to|liefer\w{0,6} (?:an|nach)"

@@ -157,6 +157,12 @@ _PHRASES = {
         "mieter, "
         "employe, empleado, mitarbeiter, dipendente, medewerker, pracownik, anstalld, tyontekija, funcionario"
     ),
+    # Of an account or a card, if there is one: files have an owner, too.
+    "owner": (
+        "owner, holder, titular, titulaire, titolare, inhaber, posiadacz, eigenaar, houder, innehavare, indehaver, "
+        "innehaver, majitel, drzitel, vlasnik, proprietario, proprietaire, propietario, account owner, card owner, "
+        "beneficiary, embossing, embossed"
+    ),
     # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
     "maybe_address": "via, gate, gade, vei, veg, road, ind, dir, str, end, dom",
     # A label of a parcel or an invoice: the name in it is of a person, if it looks like one.
@@ -232,24 +238,29 @@ _OTHER_TOKENS = re.compile(
     r"|lexer|"
     r"parser|stop|pad|eos|bos|unk|mask|prompt|completion|input|output) token$"
 )
+# Who has a name, a phone and an address, and is no person.
+_COMPANIES = (
+    "carrier company store shop merchant bank brand vendor supplier service hotel restaurant airline station "
+    "airport school warehouse venue branch organization organisation org depot hub firma unternehmen marke laden "
+    "filiale lieferant entreprise societe magasin boutique marque banque fournisseur empresa tienda marca banco "
+    "proveedor sucursal azienda negozio banca fornitore loja fornecedor sklep dostawca magaza butikk foretag "
+    "bedrijf winkel butik virksomhed yritys kauppa "
+)
 # What a name of, such as `carrier_name`, is of no person.
 _THINGS = (
-    "carrier product company store shop merchant bank brand item vendor supplier service city town "
-    "country region state file host school hotel event campaign project plan category department role "
+    f"{_COMPANIES}"
+    "product item city town "
+    "country region state file host event campaign project plan category department role "
     "group team class type model device app application package module function method table column "
-    "topic cluster field job task queue bucket index domain organization organisation org branch "
-    "warehouse venue restaurant airline station airport course document form rule schema database db "
+    "topic cluster field job task queue bucket index domain "
+    "course document form rule schema database db "
     "server node pod container namespace image pipeline stage step action metric sensor channel "
     "playlist album song movie game currency status tag label template theme font color colour section "
-    "article page firma unternehmen produkt artikel marke laden filiale lieferant stadt ort land "
-    "produit entreprise societe magasin boutique marque banque ville pays fournisseur producto empresa "
-    "tienda marca banco ciudad pais proveedor sucursal prodotto azienda negozio banca citta paese "
-    "fornitore produto loja cidade fornecedor sklep miasto kraj dostawca produs magazin oras urun "
-    "magaza sehir ulke butikk foretag bedrijf winkel stad vare butik by virksomhed tuote yritys kauppa "
-    "kaupunki"
+    "article page produkt artikel stadt ort land produit ville pays producto ciudad pais prodotto citta paese "
+    "produto cidade miasto kraj produs magazin oras urun sehir ulke stad vare by tuote kaupunki"
 )
 # Tags of names, such as `passenger_name`, that are of a person.
-_ROLES_OF_NAMES = frozenset({"person", "parcel", "maybe_parcel", "name", "birth", "address"})
+_ROLES_OF_NAMES = frozenset({"card", "iban", "person", "parcel", "maybe_parcel", "name", "birth", "address"})
 # Words next to a word for a name that say nothing else, and those for people who have no other field.
 _NEXT_TO_NAMES = frozenset((
     "full", "legal", "display", "real", "own", "new", "old", "current", "previous", "local", "native", "latin",
@@ -393,8 +404,9 @@ for _tag, _ends in _COMPOUNDS.items():
         rf"{_PATTERNS[_tag].pattern}|(?:^|(?<= )){_not}[^\W\d_]{{2,24}}(?:{_ends})(?= |$)"
     )
 _PATTERNS["thing"] = re.compile(rf"(?:^|(?<= ))(?:{'|'.join(_THINGS.split())})s?(?= |$)")
+_PATTERNS["company"] = re.compile(rf"(?:^|(?<= ))(?:{'|'.join(_COMPANIES.split())})s?$")
 # Nothing else in the name.
-for _tag in ("part_of_name", "bare_number"):
+for _tag in ("part_of_name", "bare_number", "owner"):
     _PATTERNS[_tag] = re.compile(rf"^(?:{_PATTERNS[_tag].pattern})$")
 for _tag in ("maybe_password", "token", "house_number", "postal_code"):
     _PATTERNS[_tag] = re.compile(rf"(?:{_PATTERNS[_tag].pattern})$")
@@ -438,8 +450,9 @@ _OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, t
 _ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("apellidos?", "apellidos|apellido").split("|"))
 
 
+_OF_THINGS = {"thing": _THINGS, "company": _COMPANIES}
 _INDEX = PhraseIndex(
-    (tag, ",".join(_THINGS.split()) if tag == "thing" else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
+    (tag, ",".join(_OF_THINGS[tag].split()) if tag in _OF_THINGS else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
     for tag in _PATTERNS
 )
 

@@ -29,7 +29,7 @@ _IS_EDIFACT = re.compile(r"(?:UNA.{6}\s*)?UN[BH]\+")
 _IS_X12 = re.compile(r"(?:ISA|ST)(?P<field>[*|])")
 # Name and address of who orders or receives a payment (MT103, fields 50a and 59a).
 _PARTY = re.compile(
-    r"^:(?:50[KFH]|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:(?:2/)?(?P<street>[^\n:/]{3,35}))?",
+    r"^:(?:50[KFH]|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:(?:2/)?(?P<street>[^\n:]{3,35}))?",
     re.MULTILINE,
 )
 
