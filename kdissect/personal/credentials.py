@@ -118,7 +118,7 @@ _WEAK_NAMES = "(?:secret|token|pass)"
 # A name after other letters begins with a capital: dbPassword. An option may have its value after a space.
 _ASSIGNED = re.compile(
     rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z])|(?=PASSWORD=))(?i:{_NAMES})"
-    r"(?:[\"']?\s{0,4}(?P<sign>=>|:=|[=:\uff1a])\s{0,4}|(?<=--password)\s)"
+    r"(?:[\"']?\s{0,4}(?P<sign>=>|:=|[=:\uff1a])\s{0,4}|(?<=--password)\s|(?<=secret_access_key)\s{1,9})"
     r"(?:\"(?P<double>[^\"\n]{4,500})\"|'(?P<single>[^'\n]{4,500})'|(?P<bare>[^\s\"',;&<>{}]{4,500}))"
 )
 _WEAKLY_ASSIGNED = re.compile(
@@ -130,6 +130,9 @@ _WEAKLY_ASSIGNED = re.compile(
 _NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,200})")
 # The user of a command such as curl.
 _OPTION = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@+-]{1,80}:([^\s\"']{4,200})")
+# A user of a database, and the option of its client.
+_IDENTIFIED = re.compile(r"(?i:\bidentified(?: with [\w']{1,40})? by) ['\"]([^'\"\s]{4,200})['\"]")
+_SHORT_OPTION = re.compile(r"(?:\bmysql\w{0,8}|\bmariadb\S{0,8}|\bsshpass)(?: -{1,2}\S+(?: [^-\s]\S*)?){0,6} -p ?([^\s\"']{4,200})")
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _CALL = re.compile(r"[A-Za-z_][\w.]*[\[(][\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _SENTENCE = re.compile(r"\w[^\n]*?(?: [^\n ]+){3,}[.!?]|\w\S*(?: \S+){7,}")
@@ -310,6 +313,12 @@ def _formed(text: str) -> Iterator[Hit]:
         yield from _passwords(text, _URL, "password in a URL", Confidence.SURE)
     if "-u" in text:  # a user and a group may be there, too
         for found in _OPTION.finditer(text):
+            if _is_random(found[1], _SHORTEST_RANDOM):
+                yield _hit(found, 1, "password", Confidence.LIKELY)
+    if "identified" in plain:
+        yield from _passwords(text, _IDENTIFIED)
+    if " -p" in text:
+        for found in _SHORT_OPTION.finditer(text):
             if _is_random(found[1], _SHORTEST_RANDOM):
                 yield _hit(found, 1, "password", Confidence.LIKELY)
     if any([word in plain for word in _WORDS_OF_SECRETS]):  # noqa: C419  a list is faster here

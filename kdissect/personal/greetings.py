@@ -36,12 +36,14 @@ _INTRODUCED = re.compile(
     r"|nazywam si\u0119|jmenuji se|vol\u00e1m sa|a nevem|numele meu este|m\u0103 numesc"
     r"|benim ad\u0131m|ad\u0131m|zovem se"
     r"|ime mi je|minu nimi on|mans v\u0101rds ir|mano vardas|nama saya)) "
-    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_](?:[^\W\d_]|['\u2019-]){1,24}){0,3})(?=[,.;!)]|\s*$)",
+    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_](?:[^\W\d_]|['\u2019-]){1,24}){0,3}?)"
+    r"(?=[,.;:!()]|\s*$| (?:and|und|y|et|e|en|och|og|i|a|ja|ve|is|from|with|my|mein|mi|mon|mijn|der|die)\b)",
     re.MULTILINE,
 )
 # Names after a title, and in a text about a person after a word for people: `customer Murilo Souza called`.
 _TITLED = re.compile(
-    r"(?<![\w.])(?:Mrs?|Ms|Dr|Prof|Herrn?|Frau|Sra?|Srta|Se[ñn]ora?|Mme|Mlle|Monsieur|Madame|Sig|Signora?|Dott|Dhr|Mevr|Fru)"
+    r"(?<![\w.])(?:Mrs?|Ms|Dr|Prof|Herrn?|Frau|Sra?|Srta|Mme|Mlle|Sig|Dott|Dhr|Mevr|Fru"
+    r"|(?i:se[ñn]or(?:a|ita)?|monsieur|madame|mademoiselle|signora?|senhora?|mevrouw|meneer))"
     r"(?:\. ?| )(?:(?:Dr|Ing|Mag|med)\. ?){0,2}(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}"
     r"(?: (?:(?:van|de|der|von|da|di|del|dos) ){0,2}[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){1,2})(?!\w)"
 )
@@ -51,6 +53,19 @@ _CALLED = re.compile(
 )
 # As airlines write passengers: `SMITH/JOHN MR`.
 _TICKETED = re.compile(r"(?<![\w/])(?P<name>[A-Z]{2,30}/[A-Z]{2,30}(?: [A-Z]{2,20}){0,2} ?(?:MR|MRS|MS|MSTR|MISS|CHD|INF))(?!\w)")
+# Words of names of systems and documents that begin with one for people: `Customer Data Platform`.
+_OF_SYSTEMS = frozenset("""
+user users client clients member members contact contacts driver drivers guest person account
+access agreement analytics application area authentication authorization based care center centre center centric
+chat checkout club code connect consent credential credentials dashboard data database date details directory
+experience export feedback file flow form gateway grant guide hub id identity import information insight insights
+interface journey lifecycle list login loyalty mail management manager master message mode model module name
+notification number order orders page panel payment platform policy portal priority privacy product profile program
+programme project protocol record records registration registry relationship release report reporting request
+research review role roles safety satisfaction screen score secret section segment segmentation self session
+settings side site software solution space state status story success summary survey system table ticket tool
+tracking transaction type update validation value view wallet web zone
+""".split())
 _WORDS_FOR_PEOPLE = frozenset({"person", "any_name", "name"})
 # Who is greeted without a name.
 _OTHERS = frozenset((
@@ -84,5 +99,8 @@ def greeted(text: str) -> Iterator[Hit]:
 def called(text: str) -> Iterator[Hit]:
     """Yield the names after words for people or names, in a text that is of a person."""
     for found in _CALLED.finditer(text):
+        is_of_thing = any(word.lower() in _OF_SYSTEMS for word in found["name"].split())
+        if is_of_thing or found["word"].lower() in _OF_SYSTEMS:
+            continue
         if of_context(found["word"]).tags & _WORDS_FOR_PEOPLE and is_name(found["name"]):
             yield Hit(*found.span("name"), Kind.NAME, Confidence.POSSIBLE, "in a text")

@@ -94,7 +94,9 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
     for pattern in (_IPV4, _IPV6):
         for found in pattern.finditer(text):
             address = _address(found[0])
-            if address is None or has_tag(found.start(), "version") or has_tag(found.start(), "server"):
+            if address is None or any(
+                has_tag(found.start(), tag) for tag in ("version", "server", "software")
+            ):
                 continue
             if not _is_public(address) and _is_proxy(text, found.start(), has_tag):
                 continue

@@ -214,7 +214,7 @@ IDS = (
         "IE PPS",
         "ie.pps",
         "pps, ppsn, pps no, pps number, personal public service number",
-        r"\d{7}[A-W][A-IW]?",
+        r"\d{7}[A-W][A-IWTX]?",
     ),
     NationalId("HR OIB", "hr.oib", "oib, osobni identifikacijski broj", r"\d{11}"),
     NationalId("GR AMKA", "gr.amka", "amka, αμκα", r"\d{11}"),

@@ -9,7 +9,7 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.people import is_address, is_word_of_street
 
 _CAPITAL = r"[^\W\d_a-z]"
-_WORD = rf"(?:{_CAPITAL}[\w.'\u2019-]{{1,24}}|\d{{1,2}}(?:\.|o|º|er)?(?= ))"
+_WORD = rf"(?:{_CAPITAL}[\w'\u2019-]{{1,24}}|{_CAPITAL}\w{{0,4}}\.|\d{{1,2}}(?:\.|o|º|er)?(?= ))"
 _SMALL = r"(?:de|del|de la|de las|de los|la|di|della|dei|do|da|dos|das|du|des|van|van de|van der|of|the|den|und|y|e)"
 _NUMBER = r"\d{1,5}(?:[/-]\d{1,5})?(?: ?[a-hA-H](?![\w.]))?"
 # What stands before the name of a street in languages that have the number last.

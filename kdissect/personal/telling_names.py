@@ -230,6 +230,12 @@ _PHRASES = {
         "person id number, national register, civil id, id card number"
     ),
 }
+# Cards that pay nothing.
+_OTHER_CARDS = re.compile(
+    r"(?:^| )(?:loyalty|gift|member|membership|sim|id|identity|health|insurance|library|boarding|punch|bonus|business|smart"
+    r"|access|memory|sd|graphics|network|video|sound|green|score|report|post|reward|rewards|points|kunden|student|press"
+    r"|wild|dash) ?card"
+)
 # What is no login by its name: tokens of a page, of a change, of a card.
 _OTHER_TOKENS = re.compile(
     r"(?:^| )(?:continuation|page|next|prev|previous|sync|cancel|cancellation|fencing|csrf|xsrf|idempotency"
@@ -432,8 +438,11 @@ _PATTERNS["birth_after"] = re.compile(rf"^(?:{_PATTERNS['birth'].pattern})")
 _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of a server, and not of a client that a word for a server is next to.
 _PATTERNS["server"] = re.compile(
-    rf"(?:{_PATTERNS['server'].pattern})(?: (?:ip|ips|ipv|addr|address|addresses|host|at|is|\d+))*$"
+    rf"(?:{_PATTERNS['server'].pattern})"
+    r"(?: (?:ip|ips|ipv|addr|address|addresses|host|at|is|http|https|tcp|plaintext|sasl|ssl|internal|external|\d+))*$"
 )
+# Software, if nothing else is in the name.
+_PATTERNS["software"] = re.compile(r"^(?:app|os|platform|browser|engine|image|tag|jdk|jre|java|python)$")
 # Of one of two fields: `lat_ms` and `long_tail` are of latencies.
 for _tag in ("latitude", "longitude"):
     _PATTERNS[f"{_tag}_itself"] = re.compile(
@@ -450,7 +459,9 @@ _OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, t
 _ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("apellidos?", "apellidos|apellido").split("|"))
 
 
-_OF_THINGS = {"thing": _THINGS, "company": _COMPANIES}
+_OF_THINGS = {
+    "thing": _THINGS, "company": _COMPANIES, "software": "app os platform browser engine image tag jdk jre java python",
+}  # fmt: skip
 _INDEX = PhraseIndex(
     (tag, ",".join(_OF_THINGS[tag].split()) if tag in _OF_THINGS else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
     for tag in _PATTERNS
@@ -496,6 +507,8 @@ class Telling:
         )
         if words.rpartition(" ")[2] in _ABOUT_SECRETS:
             tags -= _OF_SECRETS
+        if _OTHER_CARDS.search(words):
+            tags.discard("card")
         if _OTHER_TOKENS.search(words):
             tags.discard("token")
         if is_name and "any_name" in tags and ("thing" in tags or not _is_of_person(words, tags)):
