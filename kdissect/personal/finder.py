@@ -47,6 +47,11 @@ _FIELDS_OF_PERSON = frozenset(
         "maybe_address",
     }
 )
+# Next to the name of a client that is a program (RFC 7591, section 2).
+_OF_PROGRAMS = frozenset({
+    "client_secret", "clientsecret", "redirect_uri", "redirect_uris", "redirecturis", "grant_type", "grant_types",
+    "granttypes", "scopes", "app_id", "appid",
+})  # fmt: skip
 _NAMES_OF_PERSON = frozenset({"name", "any_name", "person_itself", "owner"})
 _NOT_IN_TEXT = frozenset({"any_name", "person_itself"})
 _NUMBERS_OF_STREETS = frozenset({"house_number", "bare_number", "postal_code"})
@@ -165,6 +170,7 @@ class _Structs:
         """By holder: fields of a person."""
         self._evident: Counter[int] = Counter()
         """By holder: fields whose values show a person."""
+        self._programs = {leaf.holder for leaf in leaves if _last_step(leaf).lower() in _OF_PROGRAMS}
         self._born: set[int] = set()
         """Holders with the day of a birth."""
         self._paid: set[int] = set()
@@ -207,7 +213,8 @@ class _Structs:
         ):
             return tags | {"any_name"}
         around = of_name(leaf.holder_name).tags if "@" not in leaf.holder_name else frozenset()
-        return tags - {"any_name"} if "company" in around and "person" not in around else tags
+        is_of_thing = ("company" in around and "person" not in around) or leaf.holder in self._programs
+        return tags - {"any_name"} if is_of_thing else tags
 
     def beside(self, leaf: Leaf, tags: frozenset[str]) -> Beside:
         """Return what is next to a leaf, when all leaves are counted."""

@@ -59,6 +59,8 @@ _COMPARED = frozenset(("==", ">=", "<=", "~=", "!=", "~>"))
 # Before a proxy in a list of addresses (RFC 7239, section 5.2, has pairs instead).
 _AFTER_ADDRESS = re.compile(r"[\da-fA-F\]], ?\"?\Z")
 _FORWARDED = re.compile(r"forwarded[-_]?for|\bxff\b", re.IGNORECASE)
+# After the address of a client in an access log.
+_LOGGED = re.compile(r" \S{1,80} \S{1,80} \[\d{2}/[A-Z][a-z]{2}/\d{4}:")
 _GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
 
 
@@ -100,7 +102,7 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
                 continue
             if not _is_public(address) and _is_proxy(text, found.start(), has_tag):
                 continue
-            is_named = has_tag(found.start(), "ip")
+            is_named = has_tag(found.start(), "ip") or _LOGGED.match(text, found.end()) is not None
             if not (is_named or (_is_public(address) and not _is_like_version(text, found.start(), address))):
                 continue
             confidence = Confidence.SURE if is_named else Confidence.LIKELY

@@ -52,7 +52,7 @@ _STREET = re.compile(
     r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale|vicolo|piazza"
     r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi|k[öo]r[úu]t"
     r"|aleja|plac|osiedle|al|os"
-    r"|row|grove|terrace|beco|estrada|alameda|t[řr]|n[áa]m|v[æa]nget|str[æa]de|torv(?:et)?|plads|prospekt"
+    r"|row|marg|nagar|chowk|vihar|grove|terrace|beco|estrada|alameda|t[řr]|n[áa]m|v[æa]nget|str[æa]de|torv(?:et)?|plads|prospekt"
     r"|улица|ул|вулиця|вул|проспект"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,

@@ -9,7 +9,7 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.people import is_address, is_word_of_street
 
 _CAPITAL = r"[^\W\d_a-z]"
-_WORD = rf"(?:{_CAPITAL}[\w'\u2019-]{{1,24}}|{_CAPITAL}\w{{0,4}}\.|\d{{1,2}}(?:\.|o|º|er)?(?= ))"
+_WORD = rf"(?:{_CAPITAL}[\w'\u2019-]{{1,24}}|{_CAPITAL}\w{{0,4}}\.|{_CAPITAL}\w{{1,20}}(?:str|pl|g|v)\.|\d{{1,2}}(?:\.|o|º|er)?(?= ))"
 _SMALL = r"(?:de|del|de la|de las|de los|la|di|della|dei|do|da|dos|das|du|des|van|van de|van der|of|the|den|und|y|e)"
 _NUMBER = r"\d{1,5}(?:[/-]\d{1,5})?(?: ?[a-hA-H](?![\w.]))?"
 # What stands before the name of a street in languages that have the number last.
@@ -60,8 +60,8 @@ _HINT = re.compile(
     r"(?i:str(?:a(?:ss|ß)e|eet|aat|\.)|we?g\b|vej|v[äa]g|g(?:a|å)t[ae]|gade|gasse|allee|platz|plads|laan|gracht"
     r"|road|\b(?:ave|avenue|lane|drive|close|court|square|rue|calle|via|rua|av|avda|ul|al|jl|jalan|row|grove|terrace|hill"
     r"|place|plaza|paseo|piazza|corso|viale|quai|chemin|cra|carrera|calzada|blvd|boulevard|beco|travessa|largo|estrada"
-    r"|alameda|ulice|ulica|t[řr]\.|n[áa]m|str|strada|utca|út|u\.|sok|sokak|cad|cadd|iela|gatve|tie|katu|sk)\b|katu|tie\b"
-    r"|vænget|veien|vegen|stigen|cesta|ul\.|ул|вул|пр|\b(?:near|live|reside|deliver|ship|send|wohn|adres|domicil|resid))"
+    r"|alameda|ulice|ulica|t[řr]\.|n[áa]m|str|strada|utca|út|u\.|sok|sokak|cad|cadd|iela|gatve|tie|katu|sk|marg|nagar|chowk|vihar)\b|katu|tie\b"
+    r"|vænget|veien|vegen|stigen|cesta|ul\.|ул|вул|пр|\b(?:near|liv|reside|deliver|ship|send|wohn|adres|addres|direcci|indiriz|endere|domicil|resid|osoite|mor[oa]\b|viv[eo]\b|abit|woon|miesz|zamiesz|bydl|bor\b))"
 )
 _CONTEXT = 40
 _LEAST_BLANKS = 2  # of a sentence

@@ -273,7 +273,8 @@ _NEXT_TO_NAMES = frozenset((
     "kana", "kanji", "english", "ascii", "official", "preferred", "public", "my", "your", "his", "her", "the",
     "of", "a", "and", "e", "y", "i", "et", "und", "og", "och", "de", "del", "do", "da", "des", "der", "van",
     "la", "le", "el", "en", "fr", "es", "it", "pt", "nl", "pl", "ar", "ja", "zh", "na", "på", "pa",
-    "account", "acct", "card", "embossed", "client", "clients", "owner", "holder", "individual", "ordenante",
+    "account", "acct", "cc", "counterparty", "counter", "party", "originator", "remitter", "payor", "drawer",
+    "ordering", "embossed", "client", "clients", "owner", "holder", "individual", "ordenante",
     "haltija", "haltijan", "usr", "emp", "pat", "author", "signer", "signatory", "reporter",
     "requester", "requestor", "guardian", "parent", "mother", "father", "spouse", "partner", "child", "donor",
     "tenant", "resident", "invitee", "organizer", "organiser", "candidate", "caller", "callee", "agent",
@@ -493,6 +494,25 @@ def _parted(words: str) -> str:
 _OF_PARTS = ("name", "any_name", "birth", "address", "phone", "email")
 
 
+# Who has an account or a card, in any order: `wlascicielRachunku`, `kontohavare`, `titular_de_la_tarjeta`.
+_ACCOUNT = (
+    r"(?:account|acct|card|cc|konto|kontot|konta|kart[aeuiy]?|karten?|kort|kortet|kartice|kartu|kartya|tili|tilin|kortin|rekening|kaart"
+    r"|rachunku|cuenta|tarjeta|conto|carta|compte|carte|conta|cartao|contului|cardului|cont|uctu|karty|racuna|racun"
+    r"|hesap|hesabi|szamla|saskaitos|konts|konta|arve|saldo|счета|карты|рахунку|картки|сметка|карта|λογαριασμου|καρτας)"
+)
+_OWNER = (
+    r"(?:owner|holder|inhaber|inhaberin|havare|haver|innehavare|innehaver|indehaver|eigenaar|houder|haltija|omistaja|omanik"
+    r"|titular|titulaire|titolare|intestatario|wlasciciel|posiadacz|majitel|vlastnik|drzitel|vlasnik|imetnik|nositelj|sahibi"
+    r"|tulajdonos|birtokos|ipasnieks|savininkas|pemilik|pemegang|proprietario|proprietaire|titularul|titularului"
+    r"|владелец|держатель|власник|титуляр|δικαιουχος|κατοχος)"
+)
+_SMALL = r"(?: ?(?:de|del|da|do|du|des|la|le|el|al|of|the|di|della|dello|na|van|der))*"
+_OF_ACCOUNT = re.compile(
+    rf"(?:^|(?<= )){_ACCOUNT}s?{_SMALL} ?{_OWNER}(?:s|name)?(?= |$)|(?:^|(?<= )){_OWNER}{_SMALL} ?{_ACCOUNT}(?= |$)"
+    r"|口座名義人?|口座名義|カード名義人?|예금주|카드소유자|开户名|户名|持卡人"
+)
+
+
 class Telling:
     """Tags of a name, or of the words before a value."""
 
@@ -505,6 +525,8 @@ class Telling:
         tags = (
             set() if is_about else {tag for tag in _may_match(words) if says(_PATTERNS[tag], words, is_name)}
         )
+        if is_name and not is_about and says(_OF_ACCOUNT, words, True):
+            tags.add("name")
         if words.rpartition(" ")[2] in _ABOUT_SECRETS:
             tags -= _OF_SECRETS
         if _OTHER_CARDS.search(words):

@@ -73,9 +73,11 @@ _FIELD = re.compile(
     r"|(?:^|(?<=[,;|(.] ))(?P<short>[^\W\d_][\w ./-]{1,30}?): (?P<entry>[^\s,;|:\"'<>{}()][^,;"
     r"|:\n\"'<>{}()]{1,80}?)"
     r"(?=[,;|)]|\.? ?\r?$|\. )"
+    r"|(?:^|(?<=[|;\u2022] ))(?P<barred>[^\W\d_][\w ./-]{1,30}?): (?P<cell_of_line>[^\s|;\u2022\n][^|;\u2022\n]{1,200}?)"
+    r"(?= ?[|;\u2022]|\s*$)"
     r"|(?:^"
-    r"|(?<=[\s,;:(\[\"']))(?P<person>[A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,30}"
-    r"(?: [A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,30}){1,4})[\"']? <"
+    r"|(?<=[\s,;:(\[\"']))(?P<person>[^\W\d_a-z][\w.'\u2019-]{0,30}"
+    r"(?: [^\W\d_a-z][\w.'\u2019-]{0,30}){1,4}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,12})[\"']? <"
     r"(?=[^<>@\s]{1,64}@[^<>@\s]{1,200}>)"
     r"|^\|[ \t]?(?P<first>[^\W\d_][\w ./-]{1,40}?)[ \t]{0,40}\|[ \t]{0,4}(?P<cell>[^|\s][^|\n]{1,200}?)"
     r"[ \t]{0,40}\|[ \t\r]{0,4}$"
@@ -138,6 +140,7 @@ _NAMES = (
     "listed_name",
     "left",
     "holding",
+    "barred",
     "named_after",
     "keyword",
 )
@@ -147,12 +150,13 @@ _HOLDERS = {
     "stated": _FORM, "inner": _FORM, "shown": _LINES, "valued": _FORM,
     "arrowed": _LIST, "pointed": _LIST, "shot": _LIST, "serialized": _LIST, "given": _LIST,
     "phrase": _LINES, "right": _LINES, "before": _FORM, "keyed_text": _LIST,
+    "cell_of_line": _LINES,
 }  # fmt: skip
 # Values that are read only if the name is telling, but for cells: others are of sentences or of levels of a
 # log. Passwords have their own form there.
 _IF_TELLING = frozenset({
     "shown", "line", "entry", "cell", "double", "apostrophes", "printed", "arrowed", "pointed", "shot",
-    "serialized", "given", "phrase", "listed", "right", "keyed_text",
+    "serialized", "given", "phrase", "listed", "right", "keyed_text", "cell_of_line",
 })  # fmt: skip
 _MOST_WORDS = 12  # of a line without a sign between its name and its value
 _SEPARATED = re.compile(r"[:=|;{}<>\t]")
