@@ -170,7 +170,11 @@ class _Structs:
         """By holder: fields of a person."""
         self._evident: Counter[int] = Counter()
         """By holder: fields whose values show a person."""
-        self._programs = {leaf.holder for leaf in leaves if _last_step(leaf).lower() in _OF_PROGRAMS}
+        self._programs = {
+            leaf.holder
+            for leaf in leaves
+            if (leaf.text if leaf.is_key else _last_step(leaf)).lower() in _OF_PROGRAMS
+        }
         self._born: set[int] = set()
         """Holders with the day of a birth."""
         self._paid: set[int] = set()
@@ -309,10 +313,13 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     holder = of_name(leaf.holder_name).tags
     of_struct = holder & _OF_STRUCTS if not name.tags - {"thing", "no_address"} or name.words in _PLAIN_IPS else ()
 
+    at, near = -1, [(name, True)]
+
     def telling(start: int) -> list[tuple[Telling, bool]]:
-        near = [(name, True)]
-        if start > 0:
-            near.append((of_context(_before(text, start)), False))
+        nonlocal at, near
+        if start != at:  # several tags are asked for at each place
+            at = start
+            near = [(name, True), *([(of_context(_before(text, start)), False)] if start > 0 else [])]
         return near
 
     def has_tag(start: int, tag: str) -> bool:

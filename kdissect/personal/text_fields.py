@@ -36,7 +36,7 @@ _FIELD = re.compile(
     r"[^<>]{0,200}(?<!/)>\s{0,40}(?:<[\w.:-]{0,60}[Vv]alue(?:\s[^<>]{0,200})?>)?(?P<inner>[^<>]{1,200})</)"
     # An element that has its value in an attribute (FHIR), or the name of its value after it.
     r"|<(?P<holding>[^\W\d][\w.:-]{0,60}) value=\"(?P<held>[^\"<>]{1,200})\" ?/?>"
-    r"|\bvalue=\"(?P<before>[^\"<>]{1,200})\" name=\"(?P<named_after>[^\W\d][\w.-]{0,60})\""
+    r"|\bvalue=(?=\"[^\"<>]{1,200}\" name=\"(?P<named_after>[^\W\d][\w.-]{0,60})\")\"(?P<before>[^\"<>]{1,200})\""
     r"|<(?:td|th|dt|b|strong|label"
     r"|span)(?:\s[^<>]{0,200})?>\s{0,20}(?P<caption>[^\W\d_][^<>:]{0,40}?)\s?:?\s{0,20}"
     r"</(?:td|th|dt|b|strong|label|span)>\s{0,200}:?(?:<(?:td|dd|span)(?:\s[^<>]{0,200})?>)?\s{0,20}"

@@ -36,6 +36,10 @@ _PARTY = re.compile(
 # The other party of an entry of an account (MT940, field 86, as German banks structure it): account and names.
 _ENTRY = re.compile(r"^:86:\d{3}(?P<sign>[?+<])00", re.MULTILINE)
 _PARTS_OF_ENTRY = {"31": "iban", "32": "full name"}
+_PARTS = {
+    sign: re.compile(rf"\{sign}(?P<code>\d\d)(?P<field>[^\{sign}\s](?:[^\{sign}\n]{{0,64}}[^\{sign}\s])?)") for sign in "?+<"
+}
+_LONGEST_ENTRY = 6 * 65  # lines and their characters
 
 
 def trade_leaves(text: str) -> list[Leaf]:
@@ -56,16 +60,11 @@ def trade_leaves(text: str) -> list[Leaf]:
 
 def _entries(text: str) -> Iterator[Leaf]:
     for number, found in enumerate(_ENTRY.finditer(text), 1):
-        end = text.find("\n:", found.end())
-        for part in re.finditer(
-            rf"\{found['sign']}(?P<code>\d\d)(?P<field>[^{found['sign']}]{{1,65}})",
-            text[: end if end >= 0 else len(text)][found.start() :],
-        ):
+        end = text.find("\n:", found.end(), found.end() + _LONGEST_ENTRY)
+        end = found.end() + _LONGEST_ENTRY if end < 0 else end
+        for part in _PARTS[found["sign"]].finditer(text, found.end(), end):
             if part["code"] in _PARTS_OF_ENTRY:
-                start, end_of_part = (found.start() + at for at in part.span("field"))
-                while text[end_of_part - 1].isspace():
-                    end_of_part -= 1
-                yield _leaf(_PARTS_OF_ENTRY[part["code"]], text, number, start, end_of_part)
+                yield _leaf(_PARTS_OF_ENTRY[part["code"]], text, number, *part.span("field"))
 
 
 def _segments(text: str, end: str, between: str) -> Iterator[tuple[int, list[str]]]:

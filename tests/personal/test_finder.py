@@ -495,6 +495,18 @@ HOSTILE = {
     "names in quotes": "a: '",
     "mails": "From: a",
     "parts": 'Content-Disposition: form-data; name="a"\n',
+    "streets": "Aa Rd 1, ",
+    "living": "lives at Aa 1 ",
+    "hyphens": "A-",
+    "people": "customer Anna ",
+    "titles": "Mr. Anna Muster ",
+    "elements with values": '<a value="x" ',
+    "attributes": 'name="a" b="c" ',
+    "labels in a line": "a: b | ",
+    "keywords": ':a "b" ',
+    "entries of an account": ":86:166?00 ?31",
+    "clients of an access log": "1.2.3.4 - - [",
+    "names and an email address": "anna@example.com Anna Muster ",
 }
 
 
