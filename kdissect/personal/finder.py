@@ -43,7 +43,7 @@ _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset(
     {
-        "name", "any_name", "short_name", "part_of_name", "person_itself", "owner", "birth", "address",
+        "name", "any_name", "quoted_name", "short_name", "part_of_name", "person_itself", "owner", "birth", "address",
         "maybe_address",
     }
 )
@@ -194,7 +194,10 @@ class _Structs:
         """Return the tags of a leaf's name."""
         tags = of_name(leaf.name).tags
         is_plain = leaf.is_part and not leaf.is_alone and not self._has_names
-        return tags - _NOT_IN_TEXT if is_plain and _last_step(leaf).lower() != "holder" else tags
+        if not is_plain or _last_step(leaf).lower() == "holder":
+            return tags
+        quoted = {"quoted_name"} if "any_name" in tags and " " in leaf.text else set()
+        return (tags - _NOT_IN_TEXT) | quoted
 
     def add(self, leaf: Leaf, tags: frozenset[str], hits: Sequence[Hit]) -> None:
         """Count a leaf with its hits."""
@@ -213,7 +216,10 @@ class _Structs:
             if is_evident or "person" in of_name(leaf.holder_name).tags:
                 return tags | {"name"}
         elif " " in leaf.text.strip() and (
-            ("person_itself" in tags and (is_evident or leaf.holder in self._born)) or ("owner" in tags and leaf.holder in self._paid)
+            ("person_itself" in tags and (is_evident or leaf.holder in self._born))
+            or ("quoted_name" in tags and is_evident)
+            or (tags & {"person_itself", "owner"} and "parcel" in of_name(leaf.holder_name).tags)
+            or ("owner" in tags and leaf.holder in self._paid)
         ):
             return tags | {"any_name"}
         around = of_name(leaf.holder_name).tags if "@" not in leaf.holder_name else frozenset()

@@ -61,7 +61,8 @@ _NEUTRAL = frozenset((
     "号码", "番号", "번호", "valor", "valore", "wert", "valeur", "waarde", "wartosc", "wartość", "fecha", "datum",
     "dato", "tarih", "дата", "alphabetic", "ideographic", "phonetic",
     "profile", "details", "detail", "info", "information", "attributes", "properties", "traits", "fields",
-    "personal", "basic",
+    "personal", "basic", "old", "new", "before", "after", "previous", "current", "was", "now", "oldvalue",
+    "newvalue", "old_value", "new_value",
 ))  # fmt: skip
 # Attributes of DICOM's JSON (PS3.18, annex F) have their numbers as names (PS3.6, chapter 6).
 _OF_DICOM = {

@@ -11,7 +11,7 @@ from kdissect.personal.people import is_name
 
 _CAPITAL = r"[^\W\d_a-z]"
 _WORD = rf"{_CAPITAL}[^\W\d_]*(?:['\u2019-][^\W\d_]+)*"
-_NAMES = re.compile(rf"(?<![\w@.-]){_WORD}(?: (?:(?:van|de|der|den|di|da|do|dos|del|la|von|zu|le|bin|al|af) ){{0,3}}{_WORD}){{1,3}}(?![\w@])")
+_NAMES = re.compile(rf"(?<![\w@.-]){_WORD}(?:,? (?:(?:van|de|der|den|di|da|do|dos|del|la|von|zu|le|bin|al|af) ){{0,3}}{_WORD}){{1,3}}(?![\w@])")
 _PARTS = re.compile(r"[^\W\d_]+")
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
 _WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})

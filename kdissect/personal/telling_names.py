@@ -144,6 +144,9 @@ _PHRASES = {
     ),
     "person": (
         "author, committer, reviewer, reporter, requester, requestor, organizer, organiser, guardian, caller, "
+        "manager, supervisor, teacher, mentor, nurse, technician, advisor, consultant, spouse, husband, wife, mother, "
+        "father, parent, child, kin, next of kin, relative, dependant, dependent, carer, witness, signer, halter, "
+        "conjoint, conyuge, coniuge, ehepartner, echtgenoot, malzonek, "
         "tenant, landlord, keeper, donor, candidate, invitee, signatory, account holder, cardholder, policyholder, "
         "driver, courier, chauffeur, fahrer, conductor, motorista, chofer, kierowca, bestuurder, forare, "
         "kuljettaja, autista, kurier, repartidor, assignee, uploader, customer, user, person, patient, "
@@ -161,7 +164,11 @@ _PHRASES = {
     "owner": (
         "owner, holder, titular, titulaire, titolare, inhaber, posiadacz, eigenaar, houder, innehavare, indehaver, "
         "innehaver, majitel, drzitel, vlasnik, proprietario, proprietaire, propietario, account owner, card owner, "
-        "beneficiary, embossing, embossed"
+        "beneficiary, embossing, embossed, attention, attn, ordenante, beneficiario, beneficiaria, beneficiaire, "
+        "donneur d ordre, pagador, zahler, auftraggeber, zahlungsempfanger, zleceniodawca, odbiorca, nadawca, "
+        "opdrachtgever, begunstigde, betalningsmottagare, betalare, mottagare, avsandare, modtager, platce, prijemce, "
+        "platitor, beneficiar, ordonator, uplatitelj, primatelj, alici, gonderen, maksaja, saaja, ordinante, "
+        "beneficiarista, ordenador, payor, originator, remitter, counterparty"
     ),
     # Streets, and words of other languages: next to a postal code, or if the value has a word of streets.
     "maybe_address": "via, gate, gade, vei, veg, road, ind, dir, str, end, dom",
