@@ -168,6 +168,8 @@ class Connection:
         self._requests = 0
         self._read = b""
         self.is_open = True
+        self.unasked: list[int] = []
+        """Correlation ids of responses that came while another one was waited for."""
 
     def close(self, *, by_broker: bool = False) -> None:
         """End the connection. A second call does nothing."""
@@ -225,7 +227,7 @@ class Connection:
     def _response(self, ordinal: int, deadline: float) -> bytes | tuple[Outcome, str]:
         """Return the content of the response with this correlation id, or why there is none.
 
-        Responses with other ids are left to the rules.
+        Responses with other ids are `unasked`.
         """
         left = MAX_FRAME
         while True:
@@ -241,8 +243,10 @@ class Connection:
             content = self._exactly(size, deadline)
             if not isinstance(content, bytes):
                 return content
-            if struct.unpack_from(">i", content)[0] == ordinal:
+            (correlation_id,) = struct.unpack_from(">i", content)
+            if correlation_id == ordinal:
                 return content
+            self.unasked.append(correlation_id)
 
     def _exactly(self, count: int, deadline: float) -> bytes | tuple[Outcome, str]:
         parts = [self._read]

@@ -89,6 +89,7 @@ def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> Non
         ("checksum", {"CNF023"}),
         ("offsets", {"CNF020", "CNF021"}),
         ("older record", {"CNF027"}),
+        ("acks=0", {"CNF028"}),
     ],
 )
 def test_a_fault_is_found_with_its_bytes(
