@@ -6,6 +6,7 @@ memory of its analysis, too.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -15,6 +16,7 @@ import traceback
 
 from kdissect.capture.live.process_copy import DONE, write_all
 from kdissect.model import faults
+from kdissect.model.garbage import COLLECT_EVERY
 from kdissect.recorder.incident_writer import Task, facts_of
 
 DEBUG = "--debug"
@@ -23,6 +25,7 @@ DEBUG = "--debug"
 
 def main() -> None:
     """Do the step that standard input describes."""
+    gc.set_threshold(COLLECT_EVERY)
     handle = int(sys.argv[1])
     faults.use(traceback.print_exception if DEBUG in sys.argv else lambda _error: None)
     threading.Thread(target=_end_with_reader, args=(handle,), daemon=True).start()
