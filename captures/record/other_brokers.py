@@ -14,6 +14,7 @@ from captures.record.spec import HOST
 
 TANSU = "0.6.0"
 _BUILD_S, _START_S, _END_S = 3600.0, 60.0, 10.0
+_GATEWAY = 9093  # SeaweedFS names it in Metadata, whatever its option says
 
 
 @contextmanager
@@ -56,12 +57,12 @@ def _tansu_program() -> str:
 
 @contextmanager
 def seaweedfs(base: int) -> Iterator[int]:
-    """Run the gateway of SeaweedFS for Kafka and the servers that it needs, on ports from `base` on.
+    """Run the gateway of SeaweedFS for Kafka, and the servers that it needs on ports from `base` on.
 
     Yields its port.
     """
     weed = golang.seaweedfs()
-    master, volume, filer, queue, port, registry = range(base, base + 6)
+    master, volume, filer, queue, registry = range(base, base + 5)
     with ExitStack() as held:
         home = held.enter_context(tempfile.TemporaryDirectory(prefix="kdissect-seaweedfs-"))
         servers = [
@@ -71,11 +72,11 @@ def seaweedfs(base: int) -> Iterator[int]:
         ]  # fmt: skip
         held.enter_context(_listening(servers, queue))
         gateway = [
-            weed, "mq.kafka.gateway", f"-ip={HOST}", f"-port={port}", f"-master={HOST}:{master}",
+            weed, "mq.kafka.gateway", f"-ip={HOST}", f"-port={_GATEWAY}", f"-master={HOST}:{master}",
             f"-schema-registry-url=http://{HOST}:{registry}",
         ]  # fmt: skip
-        held.enter_context(_listening(gateway, port))
-        yield port
+        held.enter_context(_listening(gateway, _GATEWAY))
+        yield _GATEWAY
 
 
 @contextmanager
