@@ -17,8 +17,7 @@ from kdissect.cli.diagnostics import DEBUG, INTERRUPTED, OK, UNREADABLE, USAGE, 
 from kdissect.cli.output import OutputError, folded, terminal_width
 from kdissect.cli.standard_streams import flush, forget_output, hold_places, print_text
 from kdissect.model import extras, faults
-from kdissect.model.garbage import COLLECT_EVERY
-from kdissect.model.limits import in_force, use
+from kdissect.model.limits import COLLECT_EVERY, in_force, use
 from kdissect.model.run_budget import start_run, take_met
 
 # Job -> name -> the folder of its module `NAME_command`, and what it is about, short enough for two commands

@@ -16,7 +16,7 @@ import traceback
 
 from kdissect.capture.live.process_copy import DONE, write_all
 from kdissect.model import faults
-from kdissect.model.garbage import COLLECT_EVERY
+from kdissect.model.limits import COLLECT_EVERY
 from kdissect.recorder.incident_writer import Task, facts_of
 
 DEBUG = "--debug"

@@ -27,7 +27,7 @@ from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
 from kdissect.engine.shards import LAST_BATCH, EventKey, KeyedEvents, Shard, ShardAnalyzer, before_batch
 from kdissect.model.faults import fault_text, is_fault
-from kdissect.model.garbage import COLLECT_EVERY
+from kdissect.model.limits import COLLECT_EVERY
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
