@@ -19,8 +19,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from kdissect.cli import COLLECT_EVERY
 from kdissect.engine.analyzer import Analyzer
-from kdissect.model.limits import COLLECT_EVERY
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange

@@ -7,6 +7,7 @@ from typing import Any
 
 from captures.conform.brokers import BROKERS
 from captures.record import workshop
+from kdissect.conform.broker_connection import CLOSED
 from kdissect.conform.request_bodies import REQUESTS
 from kdissect.model.wording import runs_text
 from kdissect.schema.protocol_messages import api_keys, api_name
@@ -18,7 +19,6 @@ CLIENTS_HEAD = "## Clients"
 _FAULTS_HEAD = "## Faults of replays"
 _BYTES = 16
 _MARKS = {"passed": "+", "failed": "fails", "not tested": ""}
-_CLOSED = "the broker closed the connection"  # as `broker_connection.Response.text` has it
 _OF_A_RUN = re.compile(r"kdissect-conform-[0-9a-f]{8}")
 _HEAD = """\
 # Brokers, clients and statements
@@ -112,7 +112,7 @@ def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
     for name, report in brokers.items():
         by_code: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in _errors(report):
-            if report["ended_early"] and row["seen"] == _CLOSED:
+            if report["ended_early"] and row["seen"] == CLOSED:
                 continue
             by_code.setdefault((row["code"], row["where"]["api"] or ""), []).append(row)
         for (code, api), found in by_code.items():

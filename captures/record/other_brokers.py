@@ -13,7 +13,7 @@ from captures.record.drivers import Running
 from captures.record.spec import HOST
 
 TANSU = "0.6.0"
-_BUILD_S, _START_S, _END_S = 3600.0, 60.0, 10.0
+_START_S = 60.0
 _GATEWAY = 9093  # SeaweedFS names it in Metadata, whatever its option says
 
 
@@ -50,7 +50,7 @@ def _tansu_program() -> str:
         features = ["--no-default-features", "--features", "dynostore"]
         workshop.run(
             [cargo, "install", "tansu", "--version", TANSU, *features, "--root", str(home)],
-            timeout=_BUILD_S,
+            timeout=workshop.BUILD_S,
         )
     return str(program)
 
@@ -93,12 +93,8 @@ def _listening(command: Sequence[str], port: int) -> Iterator[None]:
                 time.sleep(0.2)
             yield
         finally:
-            server.terminate()
-            try:
-                server.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+            server.kill()
+            server.wait()
 
 
 def _listens(port: int) -> bool:

@@ -30,6 +30,7 @@ MAX_FRAME = 16 << 20
 MAX_RUN = 256 << 20
 """Bytes of responses in a whole run."""
 TLS_ALERT = "a TLS alert"
+CLOSED = "the broker closed the connection"
 _TLS_ALERT = b"\x15\x03"  # record type and major version (RFC 8446 5.1)
 _SIZE = 4
 _CHUNK = 65_536
@@ -70,7 +71,7 @@ class Response(NamedTuple):
         return {
             Outcome.ANSWERED: "a response",
             Outcome.UNDECODABLE: f"a response that does not decode: {self.detail}",
-            Outcome.CLOSED: "the broker closed the connection",
+            Outcome.CLOSED: CLOSED,
             Outcome.SILENT: f"no response{self.detail}",
             Outcome.GARBAGE: f"bytes that are no response: {self.detail}",
             Outcome.SENT: "no response, as requested",

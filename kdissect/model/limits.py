@@ -9,11 +9,6 @@ from typing import NamedTuple
 
 MIB = 1 << 20
 
-# Objects created between two searches for cycles. Exchanges have no cycles, so that a search finds none. With
-# Python's 700, such searches take a twentieth of the time, and if thousands of connections are opened even 20
-# 000 take as long. 50 000 use some 5 MB.
-COLLECT_EVERY = 50_000
-
 
 class Limits(NamedTuple):
     """Bounds by name. `model.limit_notes` describes the value that each one counts, and the report when it is

@@ -6,7 +6,6 @@ memory of its analysis, too.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import select
@@ -16,7 +15,6 @@ import traceback
 
 from kdissect.capture.live.process_copy import DONE, write_all
 from kdissect.model import faults
-from kdissect.model.limits import COLLECT_EVERY
 from kdissect.recorder.incident_writer import Task, facts_of
 
 DEBUG = "--debug"
@@ -25,7 +23,6 @@ DEBUG = "--debug"
 
 def main() -> None:
     """Do the step that standard input describes."""
-    gc.set_threshold(COLLECT_EVERY)
     handle = int(sys.argv[1])
     faults.use(traceback.print_exception if DEBUG in sys.argv else lambda _error: None)
     threading.Thread(target=_end_with_reader, args=(handle,), daemon=True).start()

@@ -18,6 +18,7 @@ from typing import Any
 
 from kdissect.api import Dissection
 from kdissect.capture.files import ends_of
+from kdissect.cli import COLLECT_EVERY
 from kdissect.cli.diagnostics import OK, UNREADABLE, bound_faults, say
 from kdissect.cli.input_states import InputStates, states_of
 from kdissect.cli.jobs.line_merge import KEY_BYTES, line_row
@@ -27,7 +28,6 @@ from kdissect.cli.options.exchange_options import inspect_options
 from kdissect.cli.options.filter_option import open_filtered, selected
 from kdissect.engine.shards import LAST_BATCH, EventKey, KeyedEvents, Shard, ShardAnalyzer, before_batch
 from kdissect.model.faults import fault_text, is_fault
-from kdissect.model.limits import COLLECT_EVERY
 from kdissect.model.native import native
 from kdissect.session.events import Event
 from kdissect.session.exchange import Exchange
