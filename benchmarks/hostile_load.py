@@ -19,12 +19,12 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from kdissect.cli import COLLECT_EVERY
 from kdissect.engine.analyzer import Analyzer
 from kdissect.model.packets.packet import PlainPacket
 from kdissect.session.events import ConnectionClosed
 from kdissect.session.exchange import Exchange
 
-COLLECT_EVERY = 20_000  # as the command line has it
 ACK, PSH, SYN, FIN = 16, 8, 2, 1
 START_NS = 1_700_000_000_000_000_000
 _REQUEST = struct.pack(">ihhih", 18, 3, 1, 0, 4) + b"test" + b"\xff\xff\xff\xff"

@@ -126,13 +126,16 @@ class Dissection:
         if self.warns:
             _warn_of(self)
 
-    def closing(self) -> Iterator[Events]:
+    def closing(self, in_copy: bool = False) -> Iterator[Events]:
         """End the analysis with the packets so far, and yield its last events: connections that close.
 
-        `batches` does so at its end. In a copy of the process, a capture that goes on can be ended so.
+        `batches` does so at its end. In a copy of the process, a capture that goes on can be ended so:
+        `in_copy` saves memory of both.
         """
         self._name_files()
         ends, analyzer = ends_of(self.captures.files), self.analyzer
+        if in_copy:
+            analyzer.keep_memory()
         yield from map(self._observed, self.guard.closed(analyzer, lambda: analyzer.close_each(ends)))
 
     @property

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from captures.pairs.pairs import RDKAFKA
 from captures.record.broker import Cluster
+from captures.record.golang import SEAWEEDFS
 from captures.record.java import extensions
-from captures.record.other_brokers import kfake_cluster, librdkafka_mock
+from captures.record.other_brokers import TANSU, kfake_cluster, librdkafka_mock, seaweedfs, tansu
 from captures.record.spec import CONTROLLER, HOST, PLAIN, Spec
 
 
@@ -42,6 +43,18 @@ def _librdkafka(_: int) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
 
 
+@contextmanager
+def _tansu(base: int) -> Iterator[str]:
+    with tansu(base):
+        yield f"{HOST}:{base}"
+
+
+@contextmanager
+def _seaweedfs(base: int) -> Iterator[str]:
+    with seaweedfs(base) as port:
+        yield f"{HOST}:{port}"
+
+
 _CONSUMER_GROUPS = {"group.coordinator.rebalance.protocols": "classic,consumer"}
 BROKERS = {
     "kafka-2.8.2": Tested(
@@ -61,6 +74,8 @@ BROKERS = {
         "controller of Kafka 4.4.0", "KRaft, the listener of the controller",
         partial(_kafka, Spec("4.4.0"), role=CONTROLLER),
     ),
+    "tansu": Tested(f"Tansu {TANSU}", "storage in memory", _tansu),
+    "seaweedfs": Tested("SeaweedFS", f"gateway of `weed`, v{SEAWEEDFS}", _seaweedfs),
     "kfake": Tested("kfake", "franz-go, one broker", _kfake),
     "librdkafka-mock": Tested(
         "librdkafka mock", f"confluent-kafka {RDKAFKA}, `test.mock.num.brokers=1`", _librdkafka

@@ -7,6 +7,7 @@ from typing import Any
 
 from captures.conform.brokers import BROKERS
 from captures.record import workshop
+from kdissect.conform.broker_connection import CLOSED
 from kdissect.conform.request_bodies import REQUESTS
 from kdissect.model.wording import runs_text
 from kdissect.schema.protocol_messages import api_keys, api_name
@@ -103,11 +104,16 @@ def _statements(brokers: Mapping[str, Report]) -> Iterator[str]:
 
 
 def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
-    """Yield a row for each code of a broker: versions, and the first exchange that shows it."""
+    """Yield a row for each code of a broker: versions, and the first exchange that shows it.
+
+    Requests that a broker closes its connection at are left out if it ended: one of them may be the reason.
+    """
     rows = []
     for name, report in brokers.items():
         by_code: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in _errors(report):
+            if report["ended_early"] and row["seen"] == CLOSED:
+                continue
             by_code.setdefault((row["code"], row["where"]["api"] or ""), []).append(row)
         for (code, api), found in by_code.items():
             where = found[0]["where"]
@@ -117,6 +123,7 @@ def _failures(brokers: Mapping[str, Report]) -> Iterator[str]:
                 shown(found[0]["expected"]), shown(found[0]["seen"]), bytes_of(where),
             ])  # fmt: skip
     yield "The bytes are the first of those that show it, in the first exchange that does."
+    yield "Of a broker that ended, requests at which it closed the connection are left out."
     yield ""
     yield from table(["broker", "code", "versions", "expected", "seen", "bytes"], rows)
 

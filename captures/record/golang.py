@@ -13,6 +13,11 @@ _SARAMA = "github.com/IBM/sarama"
 _SARAMA_BEFORE = "github.com/Shopify/sarama"
 _SARAMA_MOVED = (1, 40)  # the first release of the module with its new path
 _SEGMENTIO = "github.com/segmentio/kafka-go"
+_SEAWEEDFS = "github.com/seaweedfs/seaweedfs"
+SEAWEEDFS = "0.0.0-20261109003541-7506e5f91cd6"
+"""The version of its module: SeaweedFS has no tags that Go knows."""
+# Its go.mod replaces a module that is not there any more, and only the main module's replacements count.
+_SEAWEEDFS_NEEDS = "replace github.com/tyler-smith/go-bip39 => github.com/cosmos/go-bip39 v1.0.0"
 
 
 def franz(release: str = "") -> Driver:
@@ -50,6 +55,17 @@ def kfake() -> Driver:
     return _driver("kfake", "kfake", f"{_FRANZ}/pkg/kfake")
 
 
+def seaweedfs() -> str:
+    """Return the program of SeaweedFS, which has a gateway for Kafka. It takes ten minutes to build."""
+    home = workshop.folder("go", f"seaweedfs-{SEAWEEDFS}")
+    target = home / "weed"
+    if not target.exists():
+        needs = f"require {_SEAWEEDFS} v{SEAWEEDFS}\n{_SEAWEEDFS_NEEDS}\n"
+        (home / "go.mod").write_text(f"module brokers\n{needs}")
+        _go("build", "-p", "2", "-mod=mod", "-o", str(target), f"{_SEAWEEDFS}/weed", cwd=home)
+    return str(target)
+
+
 def _driver(name: str, folder: str, module: str) -> Driver:
     source = _SOURCES / folder
     found = re.search(rf"{re.escape(module)} v(\S+)", (source / "go.mod").read_text())
@@ -82,6 +98,6 @@ def _build_steady(folder: str, release: str, modules: Sequence[str], files: Sequ
 
 
 def _go(*words: str, cwd: Path) -> None:
-    go = workshop.program("go", "build the drivers of the Go clients")
+    go = workshop.program("go", "build the drivers of the Go clients, and SeaweedFS")
     places = [f"GOMODCACHE={workshop.folder('go', 'mod')}", f"GOCACHE={workshop.folder('go', 'cache')}"]
-    workshop.run(["env", *places, go, *words], cwd=cwd)
+    workshop.run(["env", *places, go, *words], cwd=cwd, timeout=workshop.BUILD_S)

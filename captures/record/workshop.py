@@ -9,6 +9,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECORD = Path(__file__).resolve().parent
 CAPTURES = RECORD.parent
+BUILD_S = 3600.0
+"""Seconds that a program may take to build."""
 HOME = Path(os.environ.get("KDISSECT_RECORD_HOME", "~/.cache/kdissect-record")).expanduser()
 
 

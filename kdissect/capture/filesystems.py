@@ -46,4 +46,6 @@ def filesystem_of(url: str) -> tuple[Any, str]:
         # An optional package, which depends on the URL of the user, and has no types.
         other, path = import_module("fsspec.core").url_to_fs(url)
         found = fs.PyFileSystem(fs.FSSpecHandler(other))
+    except OSError as error:  # HDFS without a Java VM: pyarrow adds a line for each place where it looked
+        raise OSError(str(error).partition("\n")[0]) from error
     return found, path.rstrip("/")

@@ -30,6 +30,7 @@ MAX_FRAME = 16 << 20
 MAX_RUN = 256 << 20
 """Bytes of responses in a whole run."""
 TLS_ALERT = "a TLS alert"
+CLOSED = "the broker closed the connection"
 _TLS_ALERT = b"\x15\x03"  # record type and major version (RFC 8446 5.1)
 _SIZE = 4
 _CHUNK = 65_536
@@ -70,7 +71,7 @@ class Response(NamedTuple):
         return {
             Outcome.ANSWERED: "a response",
             Outcome.UNDECODABLE: f"a response that does not decode: {self.detail}",
-            Outcome.CLOSED: "the broker closed the connection",
+            Outcome.CLOSED: CLOSED,
             Outcome.SILENT: f"no response{self.detail}",
             Outcome.GARBAGE: f"bytes that are no response: {self.detail}",
             Outcome.SENT: "no response, as requested",
@@ -168,6 +169,8 @@ class Connection:
         self._requests = 0
         self._read = b""
         self.is_open = True
+        self.unasked: list[int] = []
+        """Correlation ids of responses that came while another one was waited for."""
 
     def close(self, *, by_broker: bool = False) -> None:
         """End the connection. A second call does nothing."""
@@ -225,7 +228,7 @@ class Connection:
     def _response(self, ordinal: int, deadline: float) -> bytes | tuple[Outcome, str]:
         """Return the content of the response with this correlation id, or why there is none.
 
-        Responses with other ids are left to the rules.
+        Responses with other ids are `unasked`.
         """
         left = MAX_FRAME
         while True:
@@ -241,8 +244,10 @@ class Connection:
             content = self._exactly(size, deadline)
             if not isinstance(content, bytes):
                 return content
-            if struct.unpack_from(">i", content)[0] == ordinal:
+            (correlation_id,) = struct.unpack_from(">i", content)
+            if correlation_id == ordinal:
                 return content
+            self.unasked.append(correlation_id)
 
     def _exactly(self, count: int, deadline: float) -> bytes | tuple[Outcome, str]:
         parts = [self._read]

@@ -47,6 +47,10 @@ class RunOverError(Exception):
     """The broker does not respond any more. The message is the reason."""
 
 
+class NoBrokerError(RunOverError):
+    """No response of Kafka came from the address: there is nothing to report about a broker."""
+
+
 class NoResponseError(Exception):
     """A request of a sequence has no response, or one without an expected part, or its broker cannot be
     reached: the sequence ends. Without a request `response` is None.

@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from kdissect.broker_loggers.client_properties import Settings
 from kdissect.conform.broker_connection import Dialer
-from kdissect.conform.broker_run import BrokerRun, NoResponseError, RunOverError, key_of
+from kdissect.conform.broker_run import BrokerRun, NoBrokerError, NoResponseError, RunOverError, key_of
 from kdissect.conform.request_bodies import Subject
 from kdissect.conform.run_capture import RunCapture
 from kdissect.conform.sequences.all_sequences import SEQUENCES
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 def test_broker(
     address: Endpoint, settings: Settings, timeout: float, wanted: Wanted, capture: BinaryIO
 ) -> BrokerRun:
-    """Run the suite, and write its packets. Raises RunOverError if the broker cannot be reached at all.
+    """Run the suite, and write its packets. Raises RunOverError if no broker can be reached at all.
 
     KeyboardInterrupt ends the run early: what it created is deleted.
     """
@@ -49,6 +49,8 @@ def test_broker(
     run.fresh().close()  # whatever is wrong with the address is wrong with the command
     try:
         _run(run)
+    except NoBrokerError:
+        raise
     except RunOverError as error:
         run.over = str(error)
     except KeyboardInterrupt:

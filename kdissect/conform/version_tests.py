@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kdissect.conform.broker_connection import TLS_ALERT, Outcome, Response
-from kdissect.conform.broker_run import METADATA, PRODUCE, BrokerRun, RunOverError, is_flexible, key_of
+from kdissect.conform.broker_run import (
+    METADATA,
+    PRODUCE,
+    BrokerRun,
+    NoBrokerError,
+    RunOverError,
+    is_flexible,
+    key_of,
+)
 from kdissect.conform.request_bodies import REQUESTS, Effect, Fields, emptied, with_nulls
 from kdissect.model.wording import plural
 from kdissect.schema import protocol_messages
@@ -12,19 +20,27 @@ from kdissect.schema.protocol_messages import API_VERSIONS
 UNKNOWN_TAGS = {9_999: b"kdissect"}
 """Of no message: KIP-482 gives numbers in ascending order."""
 _NOT_THERE = 32_767
+_NO_FRAME = Outcome.CLOSED, Outcome.SILENT, Outcome.GARBAGE
 _UNSUPPORTED_MECHANISM, _UNSUPPORTED_VERSION = 33, 35
 
 
 def discover(run: BrokerRun) -> None:
     """Read the advertised versions, and test how the broker negotiates them.
 
-    Raises RunOverError if it has no response to ApiVersions, or speaks TLS.
+    Raises RunOverError if it stops to respond, or speaks TLS, and NoBrokerError without a frame of Kafka.
     """
     refused = run.ask_alone(API_VERSIONS, _NOT_THERE)
     if refused.detail == TLS_ALERT:
         raise RunOverError(
             "the broker responds with TLS: --command-config requires security.protocol=SSL or SASL_SSL"
         )
+    if refused.outcome in _NO_FRAME:  # also of a broker that closes the connection at an unknown version
+        probe = run.ask_alone(API_VERSIONS, 0)
+        if probe.outcome in _NO_FRAME:
+            raise NoBrokerError(
+                f"{run.address}: ApiVersions v0 has {probe.text}; is it a Kafka broker, and the right "
+                "security.protocol?"
+            )
     if refused.is_answered:
         is_v0 = refused.body_version == 0
         run.observe(

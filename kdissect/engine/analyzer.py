@@ -28,6 +28,7 @@ from kdissect.engine.flows import (
     forget_delivered,
     give_back_room,
     heard_longest_ago,
+    keep_memory,
     last_ns,
     may_be_over,
     over_ns,
@@ -547,6 +548,13 @@ class Analyzer:
         if self._duplicate_taps is not None:
             closing = self._duplicate_taps.counted_ends(closing)
         return closing if self.log_lines is None else map(self.log_lines.join_all, closing)
+
+    def keep_memory(self) -> None:
+        """Free nothing of the open connections when they close. Call it before `close_each`, in a copy of a
+        process: to free memory is to write to pages that both share until then.
+        """
+        for flows in self._tables.values():
+            keep_memory(flows)
 
     def _close_each(self, ends: Mapping[str, int]) -> Iterator[list[Event]]:
         for capture_set, end_ns in ends.items():

@@ -134,6 +134,12 @@ def forget_delivered(flows: Mapping[bytes, Flow], time_ns: int) -> None:
         flows.held.forget_delivered(time_ns - RECENT_NS)
 
 
+def keep_memory(flows: Mapping[bytes, Flow]) -> None:
+    """Free no memory of open connections that the native engine has (`Analyzer.keep_memory`)."""
+    if isinstance(flows, FlowTable):
+        flows.held.keep_memory()
+
+
 def last_ns(connection: Flow) -> int:
     """Return the time of the last packet."""
     last_ns: int = time_of(connection)[0] if isinstance(connection, bytes) else connection.last_ns

@@ -12,8 +12,6 @@ from kdissect.metrics.otlp_metrics import otlp_message
 from kdissect.otel.collector import METRICS, post
 from kdissect.serdes.http_exchange import HttpFailureError
 
-_TIMEOUT_S = 10.0  # OpenTelemetry Protocol Exporter specification: OTEL_EXPORTER_OTLP_TIMEOUT
-
 
 class OtlpPush:
     """Within it, metrics are sent to `url` every `seconds`, and once more when it ends.
@@ -49,7 +47,7 @@ class OtlpPush:
     def _send(self) -> None:
         try:
             message = otlp_message(self._exposed, (self._begin_ns, time.time_ns()))
-            post(self._url, METRICS, message, _TIMEOUT_S)
+            post(self._url, METRICS, message)
         except HttpFailureError as error:
             if not self._has_failed:
                 self._warn(f"metrics were not sent: {error}")

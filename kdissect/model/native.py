@@ -9,7 +9,7 @@ import os
 __all__ = ["INTERFACE", "is_compiled", "native", "why_without", "wish_for"]
 
 # Version of the interface between this version and the library.
-INTERFACE = 30
+INTERFACE = 31
 
 
 def _look() -> tuple[bool, str]:

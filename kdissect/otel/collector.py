@@ -18,6 +18,7 @@ from kdissect.report.printable import printable
 from kdissect.serdes.http_exchange import HttpFailureError, checked_url, exchange
 
 _RESPONSE_BYTES, _REASON, _OK = 64 << 10, 200, 200
+_TIMEOUT_S = 10.0  # OpenTelemetry Protocol Exporter specification: OTEL_EXPORTER_OTLP_TIMEOUT
 
 
 class Signal(NamedTuple):
@@ -43,10 +44,10 @@ def signal_url(endpoint: str, signal: Signal, owner: str) -> str:
     return parts._replace(path=path if path.endswith(signal.path) else path + signal.path).geturl()
 
 
-def post(url: str, signal: Signal, message: bytes, seconds: float) -> None:
+def post(url: str, signal: Signal, message: bytes) -> None:
     """Send a message of OTLP. Raises HttpFailureError, also if the collector rejects some of it."""
     headers = {"Content-Type": "application/x-protobuf", "User-Agent": f"kdissect/{__version__}"}
-    body = exchange(Request(url, message, headers, method="POST"), seconds, _RESPONSE_BYTES)
+    body = exchange(Request(url, message, headers, method="POST"), _TIMEOUT_S, _RESPONSE_BYTES)
     try:
         partial = signal.response.FromString(body).partial_success
     except DecodeError:  # of a collector that responds with something else

@@ -17,7 +17,6 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from kdissect.otel.collector import TRACES, post
 
-_TIMEOUT_S = 30.0
 _IDS = ("traceId", "spanId", "parentSpanId")
 
 
@@ -40,7 +39,7 @@ def protobuf(spans: Sequence[ReadableSpan]) -> bytes:
 
 def send(url: str, spans: Sequence[ReadableSpan]) -> None:
     """Send spans to a collector. Raises HttpFailureError, also if it rejects some of them."""
-    post(url, TRACES, protobuf(spans), _TIMEOUT_S)
+    post(url, TRACES, protobuf(spans))
 
 
 def _with_hex_ids(span: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ from kdissect.recorder.watch import Watch
 
 EVALUATED_EVERY_S = 5.0
 _LOOK_S = 0.25
-_PACKETS_PART = 10  # evaluations take one part of the time in this number
+_PACKETS_PART = 20  # evaluations take one part of the time in this number
 _PATIENCE_S = 120.0  # a copy that takes longer is ended
 _FLUSH_S = 1.5  # capturing programs gather packets for up to a second
 # An analysis reads the packets before it again: a quarter of its packets at most.

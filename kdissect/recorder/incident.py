@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from kdissect.engine.times import SECOND_NS, ns_of, rfc3339, second_text
@@ -14,12 +13,14 @@ Row = dict[str, Any]
 _MAX_PROBLEMS = 100  # of one incident. Further problems are counted
 
 
-@dataclass
 class Problem:
     """A problem in an incident. `symptom` is its latest state, `seen` counts how often it was seen again."""
 
-    symptom: Symptom
-    seen: int = 1
+    __slots__ = ("seen", "symptom")
+
+    def __init__(self, symptom: Symptom, seen: int = 1) -> None:
+        self.symptom = symptom
+        self.seen = seen
 
     def row(self, with_names: bool = True) -> Row:
         """Return plain values, for people and for `from_row`. Texts of conditions have names, too."""
@@ -51,19 +52,21 @@ class Problem:
         return cls(symptom, row["seen"])
 
 
-@dataclass
 class Incident:
     """`spans` are the times of its packets, in nanoseconds: several if the clock was set meanwhile.
 
     `opened_ns` is when its first condition held. `written` has facts about its files, once they are there.
     """
 
-    id: str
-    opened_ns: int
-    spans: list[list[int]]
-    problems: list[Problem] = field(default_factory=list)
-    more_problems: int = 0
-    written: Row = field(default_factory=dict)
+    __slots__ = ("id", "more_problems", "opened_ns", "problems", "spans", "written")
+
+    def __init__(self, name: str, opened_ns: int, spans: list[list[int]]) -> None:
+        self.id = name
+        self.opened_ns = opened_ns
+        self.spans = spans
+        self.problems: list[Problem] = []
+        self.more_problems = 0
+        self.written: Row = {}
 
     @classmethod
     def of(cls, symptom: Symptom, opened_ns: int, before_ns: int, after_ns: int) -> Incident:
@@ -156,11 +159,9 @@ class Incident:
             "report_version", "kdissect_version", "id", "headline", "opened", "spans", "seen", "latest",
             "problems", "more_problems",
         }  # fmt: skip
-        return cls(
-            row["id"],
-            ns_of(row["opened"]),
-            [[ns_of(begin), ns_of(end)] for begin, end in row["spans"]],
-            [Problem.from_row(one) for one in row["problems"]],
-            row["more_problems"],
-            {key: value for key, value in row.items() if key not in known},
-        )
+        spans = [[ns_of(begin), ns_of(end)] for begin, end in row["spans"]]
+        found = cls(row["id"], ns_of(row["opened"]), spans)
+        found.problems = [Problem.from_row(one) for one in row["problems"]]
+        found.more_problems = row["more_problems"]
+        found.written = {key: value for key, value in row.items() if key not in known}
+        return found

@@ -7,6 +7,7 @@ than its step needs: the packets, the causes, the violations.
 from __future__ import annotations
 
 import errno
+import gc
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -39,12 +40,16 @@ class Task(NamedTuple):
     def row(self) -> Row:
         """Return plain values, for `from_row` in another process."""
         settings = self.settings._replace(conditions=())._asdict()
-        return {**self._asdict(), "settings": settings, "limits": in_force()._asdict()}
+        process = {"limits": in_force()._asdict(), "collect_every": gc.get_threshold()[0]}
+        return {**self._asdict(), "settings": settings, **process}
 
     @classmethod
     def from_row(cls, row: Row) -> Task:
-        """Return what `row` described. The limits of its process hold from now on."""
+        """Return what `row` described. The limits of its process hold from now on, and how often it searches
+        for cycles of objects.
+        """
         use(Limits(**row["limits"]))
+        gc.set_threshold(row["collect_every"])
         settings = row["settings"]
         reading = Reading(*settings["reading"])
         made = RecorderSettings(**{**settings, "reading": reading})

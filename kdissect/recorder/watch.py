@@ -65,7 +65,7 @@ class Watch:
     def symptoms(self, is_over: bool = False) -> list[Symptom]:
         """End the analysis, and return causes and findings. `is_over`: `run` has returned."""
         if not is_over:
-            for events in self._dissection.closing():
+            for events in self._dissection.closing(in_copy=True):
                 self._take(events)
         found: list[Symptom] = []
         if self._gathering is not None:

@@ -186,6 +186,13 @@ class FindsOffsetByTime(BrokerStatement):
     cites = ("spec/003 ListOffsets API",)
 
 
+class LeavesAcks0Unanswered(BrokerStatement):
+    """A broker sends no response to Produce with acks=0."""
+
+    code, name = "CNF028", "leaves-acks0-unanswered"
+    cites = ("spec/004 acks=0 Produce Requests",)
+
+
 class ReturnsCommittedOffset(BrokerStatement):
     """OffsetFetch returns the offset and the metadata that OffsetCommit stored."""
 
@@ -336,6 +343,13 @@ class DeletesAcl(BrokerStatement):
 
     code, name = "CNF067", "deletes-acl"
     cites = ("spec/003 DeleteAcls API", "spec/003 DescribeAcls API")
+
+
+class KeepsTelemetryInstance(BrokerStatement):
+    """GetTelemetrySubscriptions returns the client instance id that the request names."""
+
+    code, name = "CNF068", "keeps-telemetry-instance"
+    cites = ("KIP-714 Public Interfaces",)
 
 
 class OpensFetchSession(BrokerStatement):

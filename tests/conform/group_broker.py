@@ -18,6 +18,8 @@ from tests.conform.small_broker import (
 
 OFFSET_COMMIT, FIND_COORDINATOR, QUOTAS = 8, 10, 49
 DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS = 29, 30, 31
+SUBSCRIPTIONS = 71
+INSTANCE, OTHER_INSTANCE = b"the instance ...", b"another instance"
 CONSUMER, DESCRIBE, SHARE, SHARE_FETCH, ACKNOWLEDGE, STREAMS = 68, 69, 76, 78, 79, 88
 UNKNOWN_MEMBER, NO_SESSION, SESSION_EPOCH, FENCED, INSTANCE_ID, ASSIGNOR = 25, 70, 71, 110, 111, 112
 STALE, RECORD_STATE, NO_SHARE_SESSION, SHARE_EPOCH = 113, 121, 122, 123
@@ -27,6 +29,7 @@ FAULTS = {
     "no throttle": ("CNF065", "AlterClientQuotas"),
     "no ACL": ("CNF066", "CreateAcls"),
     "keeps ACLs": ("CNF067", "CreateAcls"),
+    "another instance": ("CNF068", "GetTelemetrySubscriptions"),
     "no session": ("CNF070", "Fetch"),
     "unchanged partitions": ("CNF071", "Fetch"),
     "no new records": ("CNF072", "Fetch"),
@@ -94,7 +97,7 @@ class GroupBroker(SmallBroker):
         PRODUCE: (3, 5), FETCH: (4, 8), LIST_OFFSETS: (1, 2), METADATA: (4, 10), API_VERSIONS: (0, 3),
         OFFSET_COMMIT: (9, 9), FIND_COORDINATOR: (4, 4), QUOTAS: (1, 1), CONSUMER: (0, 1), DESCRIBE: (0, 0),
         SHARE: (1, 1), SHARE_FETCH: (1, 1), ACKNOWLEDGE: (1, 1), STREAMS: (0, 0), DESCRIBE_ACLS: (1, 3),
-        CREATE_ACLS: (1, 3), DELETE_ACLS: (1, 3),
+        CREATE_ACLS: (1, 3), DELETE_ACLS: (1, 3), SUBSCRIPTIONS: (0, 0),
     }  # fmt: skip
 
     def __init__(self, fault: str = "") -> None:
@@ -112,12 +115,17 @@ class GroupBroker(SmallBroker):
             CONSUMER: self._consumer, DESCRIBE: self._describe, SHARE: self._share, STREAMS: self._streams,
             SHARE_FETCH: self._share_fetch, ACKNOWLEDGE: self._acknowledge, PRODUCE: self._throttled,
             DESCRIBE_ACLS: self._described_acls, CREATE_ACLS: self._created_acls,
-            DELETE_ACLS: self._deleted_acls,
+            DELETE_ACLS: self._deleted_acls, SUBSCRIPTIONS: self._subscriptions,
         }  # fmt: skip
 
     def _throttled(self, body: Any) -> dict[str, Any]:
         is_throttled = self.has_quota and self.fault != "no throttle"
         return super().handlers()[PRODUCE](body) | {"throttle_time_ms": 5 * is_throttled}
+
+    def _subscriptions(self, body: Any) -> dict[str, Any]:
+        named = body.client_instance_id if any(body.client_instance_id) else INSTANCE
+        is_other = named == INSTANCE and self.fault == "another instance" and any(body.client_instance_id)
+        return {"client_instance_id": OTHER_INSTANCE if is_other else named, "requested_metrics": []}
 
     def _described_acls(self, _: Any) -> dict[str, Any]:
         if self.fault == "no authorizer":

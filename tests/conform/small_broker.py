@@ -188,6 +188,8 @@ class _Handler(socketserver.StreamRequestHandler):
         if not low <= version <= high:
             return False
         answer = encode_response(api, version, header.correlation_id, broker.answer(api, request.body))
+        if api == PRODUCE and not request.body.acks and broker.fault != "acks=0":
+            return True
         if broker.fault == "long metadata" and api == METADATA and version == 8:
             answer = struct.pack(">i", len(answer) - 3) + answer[4:] + b"\0"
         self.wfile.write(answer)

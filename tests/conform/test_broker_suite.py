@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from io import BytesIO
 from pathlib import Path
@@ -89,6 +91,7 @@ def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> Non
         ("checksum", {"CNF023"}),
         ("offsets", {"CNF020", "CNF021"}),
         ("older record", {"CNF027"}),
+        ("acks=0", {"CNF028"}),
     ],
 )
 def test_a_fault_is_found_with_its_bytes(
@@ -221,6 +224,26 @@ def test_a_deletion_that_fails_costs_no_other_one() -> None:
 def test_a_host_that_is_no_name(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "broker", f"{'a' * 300}:9092"]) == UNREADABLE
     assert "fault of kdissect" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""], ids=["HTTP", "closes"])
+def test_a_server_of_another_protocol_is_no_broker(answer: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """One line, no report, and no finding: no byte shows that a Kafka broker listens there."""
+
+    class Stranger(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1_000)
+            self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Stranger) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            code = main(["conform", "broker", f"127.0.0.1:{server.server_address[1]}"])
+        finally:
+            server.shutdown()
+    out, err = capfd.readouterr()
+    assert (code, out, len(err.splitlines())) == (UNREADABLE, "", 1)
+    assert "is it a Kafka broker" in err
 
 
 def test_no_broker_is_no_verdict(capfd: pytest.CaptureFixture[str]) -> None:

@@ -102,3 +102,25 @@ def test_silent_connections_forget(native: Any) -> None:
     (table,) = analyzer._tables.values()
     delivered = [connection.tcp.streams[CLIENT].recent for connection in table.values()]
     assert sorted(map(bool, delivered)) == [False, True]
+
+
+def ended(path: Path, in_copy: bool) -> tuple[list[str], int]:
+    """Return what an analysis reports when it ends with connections that are open, and how many these are."""
+    dissection = Dissection(str(path))
+    batches = dissection.batches()
+    for events in batches:
+        if dissection.analyzer.open_connections() > 10:
+            break
+        list(events)
+    count = dissection.analyzer.open_connections()
+    found = [event for events in dissection.closing(in_copy=in_copy) for event in events]
+    return [
+        f"{type(event).__name__} {event.connection.id} {event.connection.close}" for event in found
+    ], count
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_an_analysis_that_ends_in_a_copy_reports_the_same(native: Any, path: Path) -> None:
+    found, count = ended(path, in_copy=True)
+    assert (found, count) == ended(path, in_copy=False)
+    assert len(found) >= count > 10

@@ -41,7 +41,10 @@ def heard(
     """Return the facts of a conversation of OpenSSL with itself, and its certificate."""
     peers = openssl.Peers(folder, version, suite)
     if curve:
-        peers.server_context.set_ecdh_curve(curve)
+        try:
+            peers.server_context.set_ecdh_curve(curve)
+        except ssl.SSLError as error:  # of Debian's Python 3.11.2
+            pytest.skip(f"the ssl module of this Python does not choose {curve}: {error.reason}")
     talk = peers.talk(LINES)
     listener = Listener(Secrets(talk.key_log if keys else b"")).hear(talk.wire, 1460).end()
     pem = (folder / "broker.test-rsa.pem").read_bytes()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kdissect.conform.broker_run import BrokerRun
 from kdissect.conform.sequences.access_rules import access_rules
 from kdissect.conform.sequences.classic_groups import classic_groups, committed_offsets
+from kdissect.conform.sequences.client_metrics import client_metrics
 from kdissect.conform.sequences.client_quotas import client_quotas
 from kdissect.conform.sequences.fetch_sessions import fetch_sessions
 from kdissect.conform.sequences.heartbeat_groups import (
@@ -24,6 +25,7 @@ from kdissect.conform.sequences.topics_and_records import (
     offsets_of_log,
     records,
     topics,
+    unanswered_records,
     unknown_topics,
 )
 from kdissect.conform.sequences.transactions import transactions, transactions_v2
@@ -40,6 +42,7 @@ class Sequence(NamedTuple):
 SEQUENCES = {
     "topics": Sequence(topics, ("CreateTopics", "DeleteTopics")),
     "records": Sequence(records, ("Produce", "Fetch")),
+    "unanswered records": Sequence(unanswered_records, ("Produce",)),
     "offsets of the log": Sequence(offsets_of_log, ("Produce", "Fetch", "ListOffsets")),
     "deleted records": Sequence(
         deleted_records, ("CreateTopics", "DeleteRecords", "Produce", "Fetch", "ListOffsets")
@@ -66,6 +69,7 @@ SEQUENCES = {
     ),
     "streams groups": Sequence(streams_groups, ("FindCoordinator", STREAMS)),
     "access rules": Sequence(access_rules, ("DescribeAcls", "CreateAcls", "DeleteAcls")),
+    "client metrics": Sequence(client_metrics, ("GetTelemetrySubscriptions",)),
     "client quotas": Sequence(client_quotas, ("AlterClientQuotas", "Produce")),
 }
 """Sequences by name, in the order in which they run."""

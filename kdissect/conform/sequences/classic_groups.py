@@ -103,10 +103,11 @@ def _classic_group(run: BrokerRun, join: int, sync: int, heartbeat: int, leave: 
     generation, member = joined.body.generation_id, joined.body.member_id
     who: Fields = {"group_id": group, "generation_id": generation, "member_id": member}
     assignment = assignment_of(run.subject.topic)
-    synced = run.call("SyncGroup", who | {
+    syncing = who | {
         "protocol_type": "consumer", "protocol_name": "range",
         "assignments": [{"member_id": member, "assignment": assignment}],
-    }, sync, to)  # fmt: skip
+    }  # fmt: skip
+    synced = run.call("SyncGroup", syncing, sync, to)
     run.observe(
         "CNF041", synced, passed=not synced.body.error_code and bytes(synced.body.assignment) == assignment,
         expected=f"{plural(len(assignment), 'byte')} of the leader",
@@ -120,6 +121,7 @@ def _classic_group(run: BrokerRun, join: int, sync: int, heartbeat: int, leave: 
     if not left.body.error_code:
         gone = run.call("Heartbeat", who, heartbeat, to)
         run.errs("CNF044", gone, gone.body.error_code, _UNKNOWN_MEMBER)
+        run.call("SyncGroup", syncing, sync, to)  # a refusal has the layout of its version, too
 
 
 def assignment_of(topic: str) -> bytes:

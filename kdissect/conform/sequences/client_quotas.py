@@ -6,6 +6,7 @@ from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import PRODUCE, BrokerRun, first
 from kdissect.conform.record_batches import batch
 from kdissect.conform.request_bodies import Fields
+from kdissect.conform.sequences.suite_topic import produced
 
 _BYTES_PER_S = 1_000.0
 _VALUE = bytes(20_000)  # twice the quota in the 10 s of which Apache Kafka takes the mean
@@ -42,14 +43,9 @@ def _quota(client: str, *, removed: bool) -> Fields:
 
 def _produce(run: BrokerRun, client: str) -> Response:
     """Produce on a connection of its own: the broker does not read from one that it throttles (KIP-219)."""
-    subject = run.subject
-    part = {"index": 0, "records": batch([(b"k", _VALUE)], subject.time_ms)}
-    topic = {"name": subject.topic, "topic_id": subject.topic_id, "partition_data": [part]}
+    body = produced(run.subject, batch([(b"k", _VALUE)], run.subject.time_ms))
     connection = run.fresh(run.leader)
-    response = connection.ask(
-        PRODUCE, run.highest("Produce"), {"acks": -1, "timeout_ms": 10_000, "topic_data": [topic]},
-        client_id=client,
-    )  # fmt: skip
+    response = connection.ask(PRODUCE, run.highest("Produce"), body, client_id=client)
     connection.close()
     run.note(response)
     return response

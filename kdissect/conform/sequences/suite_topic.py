@@ -10,7 +10,7 @@ from typing import Any
 
 from kdissect.conform.broker_connection import Response
 from kdissect.conform.broker_run import BrokerRun, NoResponseError, first, key_of
-from kdissect.conform.request_bodies import fetch
+from kdissect.conform.request_bodies import Fields, Subject, fetch
 from kdissect.decoders.records.batches import split_batches
 from kdissect.decoders.records.reader import iter_records
 from kdissect.model.endpoint import Endpoint
@@ -88,14 +88,18 @@ def send(
     **other: Any,
 ) -> tuple[Response, Any]:  # fmt: skip
     """Produce to the first partition. Returns the response and what it contains about the partition."""
-    subject = run.subject
-    topic = {"name": subject.topic, "topic_id": subject.topic_id, **other}
-    body = {
-        "transactional_id": transactional_id, "acks": -1, "timeout_ms": TIMEOUT_MS,
-        "topic_data": [topic | {"partition_data": [{"index": 0, "records": records}]}],
-    }  # fmt: skip
+    body = produced(run.subject, records, **other) | {"transactional_id": transactional_id}
     response = run.call("Produce", body, version, run.leader)
     return response, first(response, "responses", "partition_responses")
+
+
+def produced(subject: Subject, records: bytes, **other: Any) -> Fields:
+    """Return a Produce request for the first partition. `other` are more fields of the topic."""
+    topic = {"name": subject.topic, "topic_id": subject.topic_id, **other}
+    return {
+        "transactional_id": None, "acks": -1, "timeout_ms": TIMEOUT_MS,
+        "topic_data": [topic | {"partition_data": [{"index": 0, "records": records}]}],
+    }  # fmt: skip
 
 
 def read_from(run: BrokerRun, offset: int, version: int | None = None, isolation: int = 0) -> tuple[

@@ -6,9 +6,17 @@ from itertools import islice
 from typing import Any
 
 from kdissect.conform.broker_connection import Response
-from kdissect.conform.broker_run import NONE, TOPIC_IDS_FROM, BrokerRun, NoResponseError, entry, first
+from kdissect.conform.broker_run import (
+    NONE,
+    PRODUCE,
+    TOPIC_IDS_FROM,
+    BrokerRun,
+    NoResponseError,
+    entry,
+    first,
+)
 from kdissect.conform.record_batches import Pairs, batch, message_set, with_wrong_checksum
-from kdissect.conform.request_bodies import Fields, fetch
+from kdissect.conform.request_bodies import Fields, fetch, records_for
 from kdissect.conform.sequences.suite_topic import (
     TIMEOUT_MS,
     UNKNOWN_TOPIC,
@@ -18,6 +26,7 @@ from kdissect.conform.sequences.suite_topic import (
     existing_topic,
     has_leaders,
     play_each,
+    produced,
     read_from,
     records_from,
     send,
@@ -25,6 +34,7 @@ from kdissect.conform.sequences.suite_topic import (
 )
 from kdissect.model.record_batch import Codec
 from kdissect.model.wording import plural
+from kdissect.schema.protocol_messages import API_VERSIONS
 
 _OUT_OF_RANGE, _CORRUPT, _TOPIC_EXISTS, _SEQUENCE_GAP, _DUPLICATE, _UNKNOWN_TOPIC_ID = 1, 2, 36, 45, 46, 100
 _EARLIEST, _LATEST = -2, -1
@@ -114,6 +124,24 @@ def _round_trip(run: BrokerRun, made: bytes, pairs: Pairs, produce: int, fetched
 
 def _bytes(data: bytes | memoryview | None) -> bytes | None:
     return None if data is None else bytes(data)
+
+
+def unanswered_records(run: BrokerRun) -> None:
+    """Produce with acks=0 in each version, and ask for versions after it."""
+    for version in run.versions("Produce"):
+        if version in run.refused_produce:
+            continue
+        body = produced(run.subject, records_for(version, run.subject)) | {"acks": 0}
+        connection = run.fresh(run.leader)
+        sent = connection.ask(PRODUCE, version, body, waits=False)
+        after = connection.ask(API_VERSIONS, 0, {})
+        connection.close()
+        is_answered = sent.place.ordinal in connection.unasked
+        if is_answered or after.is_answered:
+            run.observe(
+                "CNF028", sent, passed=not is_answered, expected="no response",
+                seen="a response" if is_answered else "the response to the next request",
+            )  # fmt: skip
 
 
 def offsets_of_log(run: BrokerRun) -> None:

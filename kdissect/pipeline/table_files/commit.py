@@ -12,6 +12,8 @@ Rules:
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -68,6 +70,8 @@ class OutputDirectory:
         Deletes what a killed run left. Raises OutputExistsError if the run may not replace tables, and
         OSError if it cannot.
         """
+        if self.filesystem.get_file_info(self.root).type == fs.FileType.File:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         self.undo_killed()
         before = self.manifest()
         if before is not None and not replaces:

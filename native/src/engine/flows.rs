@@ -1,5 +1,7 @@
 //! Where the segments of a flow go: `kdissect.engine.flows`.
 
+use std::sync::atomic::Ordering;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -89,6 +91,17 @@ impl HeldFlows {
             if let Some(lent) = held.lent.as_mut().filter(|lent| (1..since_ns).contains(&lent.last_time_ns)) {
                 lent.forget_delivered();
             }
+        }
+    }
+
+    /// Free no memory of the connections from here on, and forget what they delivered: in a copy of the process,
+    /// freeing writes to pages which both share.
+    fn keep_memory(&self, py: Python<'_>) {
+        for (_, held) in self.by_flow.iter() {
+            if let Ok(held) = held.bind(py).try_borrow() {
+                held.engine.get().keeps_memory.store(true, Ordering::Relaxed);
+            }
+            std::mem::forget(held.clone_ref(py));
         }
     }
 

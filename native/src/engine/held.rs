@@ -1,5 +1,7 @@
 //! The engine's place for a connection, from its handover until Python reclaims it.
 
+use std::sync::atomic::Ordering;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -80,7 +82,10 @@ impl Held {
     fn take_back<'py>(&mut self, py: Python<'py>) -> PyResult<(HeldState<'py>, Ends)> {
         self.there()?;
         match self.lent.take() {
-            Some(lent) => {
+            Some(mut lent) => {
+                if self.engine.get().keeps_memory.load(Ordering::Relaxed) {
+                    lent.leak_delivered();
+                }
                 let ends = lent.ends();
                 Ok((lent.state(py)?, ends))
             }

@@ -182,6 +182,11 @@ impl Lent {
         self.directions.iter_mut().for_each(|one| one.stream.forget_delivered());
     }
 
+    /// Forget them, and never free their memory.
+    pub fn leak_delivered(&mut self) {
+        self.directions.iter_mut().for_each(|one| std::mem::forget(std::mem::take(&mut one.stream.recent)));
+    }
+
     fn take_next(
         &mut self,
         py: Python<'_>,

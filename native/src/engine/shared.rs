@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::call::PyCallArgs;
@@ -100,6 +101,8 @@ pub struct Engine {
     read_news: Py<PyAny>,
     kinds: Mutex<QuickMap<u32, Arc<Kind>>>,
     firsts: Mutex<Firsts>,
+    /// Whether the memory of connections is never freed (`HeldFlows::keep_memory`).
+    pub keeps_memory: AtomicBool,
 }
 
 #[pymethods]
@@ -143,6 +146,7 @@ impl Engine {
             read_news,
             kinds,
             firsts,
+            keeps_memory: AtomicBool::new(false),
         }
     }
 }

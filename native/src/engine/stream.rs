@@ -10,7 +10,7 @@ const HALF: i64 = 1 << 31;
 pub const BYTES: i64 = 0x4000;
 pub const SEGMENTS: usize = 16;
 /// `RECENT_NS` of the same.
-pub const RECENT_NS: i64 = 120_000_000_000;
+pub const RECENT_NS: i64 = 30_000_000_000;
 
 /// A segment that was delivered: its stream offset, how many bytes it has, the number and time of its packet.
 pub struct Delivered {
