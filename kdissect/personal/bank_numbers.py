@@ -15,7 +15,8 @@ _GROUPED = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5}|\
 # First digits and lengths of issuers (ISO/IEC 7812).
 # The end of a card's life after its number.
 _EXPIRES = re.compile(
-    r"[^\w\n]{1,3}(?i:(?:exp\w{0,9}|valid(?: thru| until)?|g[üu]ltig bis|bis|cad\w{0,7}|scad\w{0,6}|val(?:idade)?)\W{1,3})?"
+    r"[^\w\n]{1,3}(?i:(?:exp\w{0,9}|valid(?: thru| until)?|g[üu]ltig bis|bis|cad\w{0,7}|scad\w{0,6}"
+    r"|val(?:idade)?)\W{1,3})?"
     r"(?:0[1-9]|1[0-2]) ?[/-] ?(?:20)?[2-4]\d(?!\d)"
 )
 _MAESTRO = "Maestro"  # a tenth of all numbers

@@ -132,7 +132,10 @@ _NETRC = re.compile(r"(?<!\w)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,20
 _OPTION = re.compile(r"(?<!\S)(?:-u|--user)[ =][\"']?[\w.@+-]{1,80}:([^\s\"']{4,200})")
 # A user of a database, and the option of its client.
 _IDENTIFIED = re.compile(r"(?i:\bidentified(?: with [\w']{1,40})? by) ['\"]([^'\"\s]{4,200})['\"]")
-_SHORT_OPTION = re.compile(r"(?:\bmysql\w{0,8}|\bmariadb\S{0,8}|\bsshpass)(?: -{1,2}\S+(?: [^-\s]\S*)?){0,6} -p ?([^\s\"']{4,200})")
+_SHORT_OPTION = re.compile(
+    r"(?:\bmysql\w{0,8}|\bmariadb\S{0,8}|\bsshpass)(?: -{1,2}\S+(?: [^-\s]\S*)?){0,6} -p ?([^\s\"']{4,200})"
+)
+_OPTIONS = (("-u", _OPTION), (" -p", _SHORT_OPTION))
 _PROSE = re.compile(r"[A-Za-z][a-z]+[.!?)]*")  # `password: string`, `invalid password: user not found`
 _CALL = re.compile(r"[A-Za-z_][\w.]*[\[(][\w.\[\]]*\)*")  # `read(prompt`, of which a comma may be the next
 _SENTENCE = re.compile(r"\w[^\n]*?(?: [^\n ]+){3,}[.!?]|\w\S*(?: \S+){7,}")
@@ -311,16 +314,11 @@ def _formed(text: str) -> Iterator[Hit]:
     yield from _tokens(text, plain)
     if "://" in text and "@" in text:
         yield from _passwords(text, _URL, "password in a URL", Confidence.SURE)
-    if "-u" in text:  # a user and a group may be there, too
-        for found in _OPTION.finditer(text):
-            if _is_random(found[1], _SHORTEST_RANDOM):
-                yield _hit(found, 1, "password", Confidence.LIKELY)
+    for mark, option in _OPTIONS:
+        if mark in text:
+            yield from _given(text, option)
     if "identified" in plain:
         yield from _passwords(text, _IDENTIFIED)
-    if " -p" in text:
-        for found in _SHORT_OPTION.finditer(text):
-            if _is_random(found[1], _SHORTEST_RANDOM):
-                yield _hit(found, 1, "password", Confidence.LIKELY)
     if any([word in plain for word in _WORDS_OF_SECRETS]):  # noqa: C419  a list is faster here
         yield from _assigned(text)
         yield from _weakly_assigned(text)
@@ -334,6 +332,13 @@ def _passwords(
     for found in pattern.finditer(text):
         if _is_secret(found[1]):
             yield _hit(found, 1, form, confidence)
+
+
+def _given(text: str, option: re.Pattern[str]) -> Iterator[Hit]:
+    """Yield what an option of a command has, if it looks random: a group may be there, too."""
+    for found in option.finditer(text):
+        if _is_random(found[1], _SHORTEST_RANDOM):
+            yield _hit(found, 1, "password", Confidence.LIKELY)
 
 
 def _assigned(text: str) -> Iterator[Hit]:

@@ -36,6 +36,7 @@ _PLAIN = str.maketrans(
     + "".join(map(chr, range(0xFF10, 0xFF1A))),
     "     ------+()/." + "0123456789",
 )
+_PARAMETER = re.compile(r"[;&?]\s?([\w.-]{1,30})=\Z")  # `<tel:...>;tag=` (RFC 3261, section 25.1)
 _ABBREVIATED = re.compile(r"\b([^\W\d_]{2,4})\.:? \Z")  # `Tel. 030 ...`: no end of a sentence
 _SHORTEST = 3  # characters of anything personal
 # Names of fields, and kinds, that make a person of the fields around a field `name`.
@@ -43,13 +44,22 @@ _OF_PERSON = frozenset({"name", "birth"})
 _KINDS_OF_PERSON = frozenset({Kind.EMAIL, Kind.PHONE, Kind.IBAN, Kind.CARD, Kind.NATIONAL_ID})
 _FIELDS_OF_PERSON = frozenset(
     {
-        "name", "any_name", "quoted_name", "short_name", "part_of_name", "person_itself", "owner", "birth", "address",
+        "name",
+        "any_name",
+        "quoted_name",
+        "short_name",
+        "part_of_name",
+        "person_itself",
+        "owner",
+        "birth",
+        "address",
         "maybe_address",
     }
 )
 # Next to the name of a client that is a program (RFC 7591, section 2).
 _OF_PROGRAMS = frozenset({
-    "client_secret", "clientsecret", "redirect_uri", "redirect_uris", "redirecturis", "grant_type", "grant_types",
+    "client_secret", "clientsecret", "redirect_uri", "redirect_uris", "redirecturis", "grant_type",
+    "grant_types",
     "granttypes", "scopes", "app_id", "appid",
 })  # fmt: skip
 _NAMES_OF_PERSON = frozenset({"name", "any_name", "person_itself", "owner"})
@@ -71,8 +81,20 @@ _PARTS_OF_BIRTH = {
 }  # fmt: skip
 _OF_STRUCTS = frozenset({"version", "server"})
 _PLAIN_IPS = frozenset(
-    {"ip", "ips", "ip address", "ip addr", "ipaddress", "address", "addr", "ipv 4", "ipv 6", "public ip",
-    "private ip", "external ip"}
+    {
+        "ip",
+        "ips",
+        "ip address",
+        "ip addr",
+        "ipaddress",
+        "address",
+        "addr",
+        "ipv 4",
+        "ipv 6",
+        "public ip",
+        "private ip",
+        "external ip",
+    }
 )
 _PAIRED = frozenset({"latitude_itself", "longitude_itself"})
 
@@ -106,9 +128,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
         elif leaf.is_key and len(leaf.text) <= LONGEST_STEP:
             hits = list(_in_name(leaf.text))
         else:
-            named = leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
-            if leaf.holder in cards and _DIGITS_OF_CARD.fullmatch(leaf.text):
-                named = leaf._replace(name=f"{leaf.name} card")
+            named = _named_by_others(leaf, messages, cards)
             hits = [hit for hit in find_in(named) if not _is_inside(hit, apart, starts)]
             whole = hits
         found += [Found(leaf, hit) for hit in hits]
@@ -118,9 +138,7 @@ def find(leaves: Sequence[Leaf]) -> list[Found]:
             open_fields.append((leaf, tags))
     found += list(_shown(leaves, found))
     taken = {id(one.leaf) for one in found}
-    for leaf, tags in open_fields:
-        if id(leaf) in taken:
-            continue
+    for leaf, tags in (one for one in open_fields if id(one[0]) not in taken):
         hit = person_field(
             leaf.text, structs.of_person(leaf, tags), structs.beside(leaf, tags), leaf.is_number
         )
@@ -145,21 +163,25 @@ def _shown(leaves: Sequence[Leaf], found: Sequence[Found]) -> Iterator[Found]:
     for leaf in leaves:
         if leaf.is_number or leaf.is_key or (leaf.is_part and not leaf.is_alone) or " " not in leaf.text:
             continue
-        tags = of_name(leaf.name).tags
-        if "thing" in tags:
+        if "thing" in of_name(leaf.name).tags:
             continue
-        names = list(names_shown(leaf.text, users)) if users else []
-        if id(leaf) in evident:
-            names += called(leaf.text)
-            end = min(hit.start for hit in evident[id(leaf)])
-            before = leaf.text[:end].rstrip(" ,;:/|-<([+")
-            if tags & _NAMES_OF_PERSON and " " in before and is_name(before):
-                names.append(Hit(0, len(before), Kind.NAME, Confidence.LIKELY))
-        for hit in names:
+        for hit in (*names_shown(leaf.text, users), *_beside_evidence(leaf, evident.get(id(leaf), []))):
             known = hits.setdefault(id(leaf), [])
             if not any(_overlap(hit, other) for other in known):
                 known.append(hit)
                 yield Found(leaf, hit)
+
+
+def _beside_evidence(leaf: Leaf, evident: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield the names in a text that has hits of a person: after words for people, and before the first hit
+    of a field of a person: `Anna Muster, +49 30 901820`.
+    """
+    if not evident:
+        return
+    yield from called(leaf.text)
+    before = leaf.text[: min(hit.start for hit in evident)].rstrip(" ,;:/|-<([+")
+    if of_name(leaf.name).tags & _NAMES_OF_PERSON and " " in before and is_name(before):
+        yield Hit(0, len(before), Kind.NAME, Confidence.LIKELY)
 
 
 class _Structs:
@@ -268,6 +290,13 @@ def _cards(leaves: Sequence[Leaf]) -> set[int]:
     return {leaf.holder for leaf in leaves if _OF_CARDS.match(_last_step(leaf))}
 
 
+def _named_by_others(leaf: Leaf, messages: set[int], cards: set[int]) -> Leaf:
+    """Return a leaf with the name that the fields next to it give."""
+    if leaf.holder in cards and _DIGITS_OF_CARD.fullmatch(leaf.text):
+        return leaf._replace(name=f"{leaf.name} card")
+    return leaf._replace(name=f"phone {leaf.name}") if _is_end(leaf, messages) else leaf
+
+
 def _is_end(leaf: Leaf, messages: set[int]) -> bool:
     is_end = leaf.holder in messages and _last_step(leaf).lower() in _ENDS_OF_MESSAGES
     return is_end and _DIGITS_OF_PHONE.fullmatch(leaf.text) is not None
@@ -317,7 +346,9 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
     text, name = leaf.text, of_name(leaf.name)
     # Versions of libraries have the names of these, and addresses of servers any plain name.
     holder = of_name(leaf.holder_name).tags
-    of_struct = holder & _OF_STRUCTS if not name.tags - {"thing", "no_address"} or name.words in _PLAIN_IPS else ()
+    of_struct = (
+        holder & _OF_STRUCTS if not name.tags - {"thing", "no_address"} or name.words in _PLAIN_IPS else ()
+    )
 
     at, near = -1, [(name, True)]
 
@@ -353,6 +384,9 @@ def _hits(leaf: Leaf) -> Iterator[Hit]:
 def _before(text: str, start: int) -> str:
     """Return the words of the same line and sentence before an offset."""
     before = _ABBREVIATED.sub(r"\1 ", text[max(0, start - _CONTEXT) : start])
+    parameter = _PARAMETER.search(before)
+    if parameter is not None:
+        return parameter[1]
     for end in ("\n", ". ", "; ", ", ", "|"):
         before = before.rpartition(end)[2]
     return _ASSIGNED.sub("", before, count=1)

@@ -20,13 +20,16 @@ _GREETINGS = (
     "|tere|sveiki|labas|halo|yth|kepada"
 )
 _TITLES = (
-    r"(?:(?:ms|mrs?|miss|mx|dr|prof|sir|madam|herrn?|frau|fr|hr|fru|m|mme|mlle|monsieur|madame|mademoiselle|sra?|srta"
-    r"|se[ñn]ora?|se[ñn]orita|don|do[ñn]a|senhora?|dona|sig|sig\.?ra|signora?|dott|dott\.?ssa|dhr|mevr|mevrouw|heer|pan|pani|pane"
+    r"(?:(?:ms|mrs?|miss|mx|dr|prof|sir|madam|herrn?|frau|fr|hr|fru|m|mme|mlle|monsieur|madame|mademoiselle"
+    r"|sra?|srta"
+    r"|se[ñn]ora?|se[ñn]orita|don|do[ñn]a|senhora?|dona|sig|sig\.?ra|signora?|dott|dott\.?ssa|dhr|mevr"
+    r"|mevrouw|heer|pan|pani|pane"
     r"|bay|bayan|domnule?|doamn[ăa]|gospodine?|gospo[đd]o|herra|rouva|bapak|ibu|bpk)\.? ){0,2}"
 )
 _GREETED = re.compile(
     rf"(?:^|[\n\"'.!?] ?)(?i:{_GREETINGS}),? (?i:{_TITLES})"
-    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){0,3})(?=[,!:]|\.\s)"
+    r"(?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}(?: [^\W\d_a-z](?:[^\W\d_]"
+    r"|['\u2019-]){1,24}){0,3})(?=[,!:]|\.\s)"
 )
 _INTRODUCED = re.compile(
     r"(?i:\b(?:my name is|mein name ist|ich hei(?:ss|\u00df)e|me llamo|mi nombre es"
@@ -49,23 +52,27 @@ _TITLED = re.compile(
 )
 _CALLED = re.compile(
     r"(?<![\w.-])(?P<word>[^\W\d_]{3,20}):? (?P<name>[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}"
-    r"(?: (?:(?:van|de|der|den|von|da|di|del|do|dos) ){0,2}[^\W\d_a-z](?:[^\W\d_]|['\u2019-]){1,24}){1,3})(?![\w@])"
+    r"(?: (?:(?:van|de|der|den|von|da|di|del|do|dos) ){0,2}[^\W\d_a-z](?:[^\W\d_]"
+    r"|['\u2019-]){1,24}){1,3})(?![\w@])"
 )
 # As airlines write passengers: `SMITH/JOHN MR`.
-_TICKETED = re.compile(r"(?<![\w/])(?P<name>[A-Z]{2,30}/[A-Z]{2,30}(?: [A-Z]{2,20}){0,2} ?(?:MR|MRS|MS|MSTR|MISS|CHD|INF))(?!\w)")
+_TICKETED = re.compile(
+    r"(?<![\w/])(?P<name>[A-Z]{2,30}/[A-Z]{2,30}(?: [A-Z]{2,20}){0,2} ?(?:MR|MRS|MS|MSTR|MISS|CHD|INF))(?!\w)"
+)
 # Words of names of systems and documents that begin with one for people: `Customer Data Platform`.
-_OF_SYSTEMS = frozenset("""
-user users client clients member members contact contacts driver drivers guest person account
-access agreement analytics application area authentication authorization based care center centre center centric
-chat checkout club code connect consent credential credentials dashboard data database date details directory
-experience export feedback file flow form gateway grant guide hub id identity import information insight insights
-interface journey lifecycle list login loyalty mail management manager master message mode model module name
-notification number order orders page panel payment platform policy portal priority privacy product profile program
-programme project protocol record records registration registry relationship release report reporting request
-research review role roles safety satisfaction screen score secret section segment segmentation self session
-settings side site software solution space state status story success summary survey system table ticket tool
-tracking transaction type update validation value view wallet web zone
-""".split())
+_WORDS_OF_SYSTEMS = """
+user users client clients member members contact contacts driver drivers guest person account access
+agreement analytics application area authentication authorization based care center centre centric chat
+checkout club code connect consent credential credentials dashboard data database date details directory
+experience export feedback file flow form gateway grant guide hub id identity import information insight
+insights interface journey lifecycle list login loyalty mail management manager master message mode model
+module name notification number order orders page panel payment platform policy portal priority privacy
+product profile program programme project protocol record records registration registry relationship release
+report reporting request research review role roles safety satisfaction screen score secret section segment
+segmentation self session settings side site software solution space state status story success summary
+survey system table ticket tool tracking transaction type update validation value view wallet web zone
+"""
+_OF_SYSTEMS = frozenset(_WORDS_OF_SYSTEMS.split())
 _WORDS_FOR_PEOPLE = frozenset({"person", "any_name", "name"})
 # Who is greeted without a name.
 _OTHERS = frozenset((

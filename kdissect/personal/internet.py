@@ -30,21 +30,22 @@ _MESSAGE_ID = re.compile(
 )
 _NO_USERS = frozenset({"git", "hg", "svn"})
 # Mailboxes of departments and programs (RFC 2142 has some), which are of no person.
-_ROLES = frozenset("""
-noreply donotreply nepasrepondre noresponder nicht antworten mailerdaemon postmaster hostmaster webmaster abuse
-bounce bounces root daemon
-info information support service services sales office contact hello help helpdesk servicedesk desk team hr jobs
-careers press media security privacy legal billing accounts accounting invoices invoice orders order shop store
-newsletter news notification notifications notify alerts alert admin administrator marketing feedback customer
-customerservice customercare care enquiries reception booking bookings reservations events dpo
-kontakt vertrieb verkauf einkauf buchhaltung rechnung rechnungen bestellung bestellungen kundenservice kundendienst
-datenschutz personal bewerbung presse empfang zentrale ventas pedidos soporte atencion clientes facturacion contacto
-compras vendas suporte contato contacte commercial commande commandes facturation compta comptabilite accueil
-serviceclient rh ordini assistenza amministrazione contabilita vendite clienti biuro sklep zamowienia sprzedaz
-pomoc obsluga kadry klantenservice verkoop inkoop administratie bestellingen kundtjanst order ordrar faktura
-kundeservice salg asiakaspalvelu myynti laskutus podpora objednavky obchod ugyfelszolgalat iroda destek iletisim
-siparis satis muhasebe
-""".split())
+_ROLE_WORDS = """
+noreply donotreply nepasrepondre noresponder nicht antworten mailerdaemon postmaster hostmaster webmaster
+abuse bounce bounces root daemon info information support service services sales office contact hello help
+helpdesk servicedesk desk team hr jobs careers press media security privacy legal billing accounts
+accounting invoices invoice orders order shop store newsletter news notification notifications notify alerts
+alert admin administrator marketing feedback customer customerservice customercare care enquiries reception
+booking bookings reservations events dpo kontakt vertrieb verkauf einkauf buchhaltung rechnung rechnungen
+bestellung bestellungen kundenservice kundendienst datenschutz personal bewerbung presse empfang zentrale
+ventas pedidos soporte atencion clientes facturacion contacto compras vendas suporte contato contacte
+commercial commande commandes facturation compta comptabilite accueil serviceclient rh ordini assistenza
+amministrazione contabilita vendite clienti biuro sklep zamowienia sprzedaz pomoc obsluga kadry
+klantenservice verkoop inkoop administratie bestellingen kundtjanst ordrar faktura kundeservice salg
+asiakaspalvelu myynti laskutus podpora objednavky obchod ugyfelszolgalat iroda destek iletisim siparis satis
+muhasebe
+"""
+_ROLES = frozenset(_ROLE_WORDS.split())
 _PARTS_OF_USER = re.compile(r"[._+-]")
 # After a word and a slash there is a version: Chrome/81.2.69.142.
 _IPV4 = re.compile(
@@ -61,6 +62,14 @@ _AFTER_ADDRESS = re.compile(r"[\da-fA-F\]], ?\"?\Z")
 _FORWARDED = re.compile(r"forwarded[-_]?for|\bxff\b", re.IGNORECASE)
 # After the address of a client in an access log.
 _LOGGED = re.compile(r" \S{1,80} \S{1,80} \[\d{2}/[A-Z][a-z]{2}/\d{4}:")
+# Before the address of who asks: `client 192.0.2.1`, `rhost=` of PAM, `src=` of CEF, a login of sshd.
+_OF_CLIENT = re.compile(
+    r"(?<![\w-])(?:(?:client|visitor|caller|user|kunde|cliente|visiteur|utilisateur|usuario|utente|klient"
+    r"|gebruiker)(?: ip| addr(?:ess)?)?\W{1,3}|(?:rhost|src|srcip|clientip|c-ip)[=:] ?\W?"
+    r"|(?:log(?:ged |-)?(?:in|on)|sign(?:ed |-)?in|password|publickey)\b[^\n;|]{0,80} from )\Z",
+    re.IGNORECASE,
+)
+_LONGEST_LOGIN = 110
 _GROUPS = 3  # of an IPv6 address, so that `a::b` of a program is none
 
 
@@ -102,7 +111,11 @@ def ip_addresses(text: str, has_tag: Callable[[int, str], bool]) -> Iterator[Hit
                 continue
             if not _is_public(address) and _is_proxy(text, found.start(), has_tag):
                 continue
-            is_named = has_tag(found.start(), "ip") or _LOGGED.match(text, found.end()) is not None
+            is_named = (
+                has_tag(found.start(), "ip")
+                or _LOGGED.match(text, found.end()) is not None
+                or _OF_CLIENT.search(text, max(0, found.start() - _LONGEST_LOGIN), found.start()) is not None
+            )
             if not (is_named or (_is_public(address) and not _is_like_version(text, found.start(), address))):
                 continue
             confidence = Confidence.SURE if is_named else Confidence.LIKELY

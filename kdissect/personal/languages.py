@@ -292,7 +292,8 @@ BY_LANGUAGE = {
             "root password, admin password, master password, app password, application password"
         ),
         "name": (
-            "addressee, nome impresso, nombre impreso, embossed name, artist, forename, frst nm, lst nm, frst name, lst name, vorna, nachn, first nm, "
+            "addressee, nome impresso, nombre impreso, embossed name, artist, forename, frst nm, lst nm, "
+            "frst name, lst name, vorna, nachn, first nm, "
             "last nm, full "
             "nm, cust nm, customer nm, beneficiary name, payee name, payer name, debtor name, "
             "creditor name, passenger name, traveller name, user full name, father name, mother "
@@ -843,7 +844,8 @@ BY_LANGUAGE = {
         "password": "haslo",
         "name": (
             "pelne imie, imie nazwisko, nazwisko rodowe, drugie imie, imie klienta, nazwisko "
-            "klienta, pierwsze imie, nazwisko panienskie, imiona, wlasciciel konta, posiadacz karty, posiadacz, "
+            "klienta, pierwsze imie, nazwisko panienskie, imiona, wlasciciel konta, posiadacz karty, "
+            "posiadacz, "
             "odbiorca nazwisko"
         ),
         "any_name": "imie, nazwa",

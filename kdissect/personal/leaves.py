@@ -32,7 +32,8 @@ _LINE = re.compile(r"lines?_?\d?", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:attribute|attr|field|property|prop|param|parameter|question|item|custom_?field)?_?(?:name|key|code"
     r"|label|id)"
-    r"|ref|field|attribute|property|question|title|prompt|variable|var|column|col|setting|option|slot|entity|k",
+    r"|ref|field|attribute|property|question|title|prompt|variable|var|column|col|setting|option|slot|entity"
+    r"|k",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
@@ -42,7 +43,9 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 # A struct about the field whose value is next to it.
-_FIELD = re.compile(r"(?:custom|form)?_?(?:field|question|attribute|property|column|definition)", re.IGNORECASE)
+_FIELD = re.compile(
+    r"(?:custom|form)?_?(?:field|question|attribute|property|column|definition)", re.IGNORECASE
+)
 # Of a change, if the label next to them is telling: a journey has a name, too.
 _CHANGED = re.compile(r"(?:from|to)_?(?:string|value)?|before|after|previous|current|was|now", re.IGNORECASE)
 _POINTER = re.compile(r"(?:/[^/]{1,80})+")  # of JSON Patch (RFC 6902)
@@ -56,9 +59,11 @@ _ROW = frozenset({"columnvalues", "column_values", "row", "values"})  # next to 
 _COLUMN_NAME = re.compile(r"(?:column_?)?(?:name|label)|field|title", re.IGNORECASE)
 _NEUTRAL = frozenset((
     "formatted", "date", "value", "number", "nr", "no", "text", "data", "content", "values", "items", "raw",
-    "original", "e164", "international", "numero", "número", "numéro", "nummer", "numer", "num", "nro", "cislo",
+    "original", "e164", "international", "numero", "número", "numéro", "nummer", "numer", "num", "nro",
+    "cislo",
     "číslo", "broj", "szam", "szám", "numar", "număr", "numara", "nomor", "numeris", "numurs", "номер",
-    "号码", "番号", "번호", "valor", "valore", "wert", "valeur", "waarde", "wartosc", "wartość", "fecha", "datum",
+    "号码", "番号", "번호", "valor", "valore", "wert", "valeur", "waarde", "wartosc", "wartość", "fecha",
+    "datum",
     "dato", "tarih", "дата", "alphabetic", "ideographic", "phonetic",
     "profile", "details", "detail", "info", "information", "attributes", "properties", "traits", "fields",
     "personal", "basic", "old", "new", "before", "after", "previous", "current", "was", "now", "oldvalue",

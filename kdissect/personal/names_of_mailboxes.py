@@ -11,9 +11,14 @@ from kdissect.personal.people import is_name
 
 _CAPITAL = r"[^\W\d_a-z]"
 _WORD = rf"{_CAPITAL}[^\W\d_]*(?:['\u2019-][^\W\d_]+)*"
-_NAMES = re.compile(rf"(?<![\w@.-]){_WORD}(?:,? (?:(?:van|de|der|den|di|da|do|dos|del|la|von|zu|le|bin|al|af) ){{0,3}}{_WORD}){{1,3}}(?![\w@])")
+_NAMES = re.compile(
+    rf"(?<![\w@.-]){_WORD}(?:,? (?:(?:van|de|der|den|di|da|do|dos|del|la|von|zu|le|bin|al"
+    rf"|af) ){{0,3}}{_WORD}){{1,3}}(?![\w@])"
+)
 _PARTS = re.compile(r"[^\W\d_]+")
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i", "ð": "d", "þ": "th"})
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "ð": "d", "þ": "th"}
+)
 _WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _SHORTEST = 3  # letters of a name that a user must have
 _MOST = 20  # addresses of a value
@@ -49,7 +54,10 @@ def _is_of(words: list[str], user: tuple[str, frozenset[str]]) -> bool:
                 is_full = beside in parts or letters in (plain + beside, beside + plain)
                 is_initial = beside[:1] in parts or letters in (beside[:1] + plain, plain + beside[:1])
                 if (has_word and (is_full or is_initial)) or letters in (
-                    plain + beside, beside + plain, beside[:1] + plain, plain + beside[:1]
+                    plain + beside,
+                    beside + plain,
+                    beside[:1] + plain,
+                    plain + beside[:1],
                 ):
                     return True
     return False

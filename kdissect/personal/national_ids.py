@@ -47,14 +47,15 @@ IDS = (
         "de.idnr",
         "steuer id, steuerid, steuer idnr, idnr, steueridentifikationsnummer, steuernummer, "
         "steuer identifikationsnummer, steuer nr, id nr, identifikationsnummer, steuerliche id, "
-        "steuer identnr, "
+        "steuer identnr, steuer identnummer, "
         "steuerliche identifikationsnummer, steuernr, tin",
         r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
     ),
     NationalId(
         "ES DNI",
         "es.dni",
-        "dni, nif, document number, document no, documento, documento identidad, doc identidad, "
+        "dni, nif, document number, document no, doc number, id document, documento, documento identidad, "
+        "doc identidad, "
         "identidad, numero documento",
         r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]",
     ),
@@ -155,7 +156,8 @@ IDS = (
     NationalId(
         "AT Versicherungsnummer",
         "at.vnr",
-        "insurance number, insurance no, insurance nr, sv number, sozialversicherungsnummer, sozialversicherungsnr, versicherungsnummer, "
+        "insurance number, insurance no, insurance nr, sv number, sozialversicherungsnummer, "
+        "sozialversicherungsnr, versicherungsnummer, "
         "versicherungsnr, sv nummer, "
         "svnummer, "
         "svnr, sv nr, vsnr, vnr",

@@ -49,10 +49,13 @@ _STREET = re.compile(
     r"|gasse|allee|damm|ufer|linden|platz|weg|straat|laan|kade|plein|gracht|singel|dijk|gat[ae]n?|gade"
     r"|v[äa]gen|vej(?:en)?|vei(?:en)?|veg(?:en)?"
     r"|stigen|katu|tie|iela|gatve|utca)"
-    r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale|vicolo|piazza"
-    r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi|k[öo]r[úu]t"
+    r"|ulice|n[áa]m[ěe]st[íi]|t[řr][íi]da|trg|cesta|camino|calzada|paseo|plaza|av|avda|avd|corso|viale"
+    r"|vicolo|piazza"
+    r"|largo|pra[çc]a|travessa|all[ée]e?|chemin|impasse|quai|bulevar|soka[ğg](?:i|\u0131)|caddesi|mahallesi"
+    r"|k[öo]r[úu]t"
     r"|aleja|plac|osiedle|al|os"
-    r"|row|marg|nagar|chowk|vihar|grove|terrace|beco|estrada|alameda|t[řr]|n[áa]m|v[æa]nget|str[æa]de|torv(?:et)?|plads|prospekt"
+    r"|row|marg|nagar|chowk|vihar|grove|terrace|beco|estrada|alameda|t[řr]|n[áa]m|v[æa]nget|str[æa]de"
+    r"|torv(?:et)?|plads|prospekt"
     r"|улица|ул|вулиця|вул|проспект"
     r"|st|rd|ave|str|rue|via|calle|rua|avenida|ulica|ul|utca|út|tér|gata|sokak|cadde|iela|strada|jalan|jl",
     re.IGNORECASE,

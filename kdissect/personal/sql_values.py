@@ -21,7 +21,8 @@ _VALUE = re.compile(
     rf"\s{{0,9}}(?:{_TEXT}|(?P<number>-?\d[\d.]{{0,40}})|[^,()']{{0,200}})\s{{0,9}}(?P<end>[,)])"
 )
 _COPY = re.compile(
-    rf"\b(?:COPY|copy)\s{{1,9}}{_TABLE}\s{{0,9}}\((?P<columns>[^()]{{1,4000}})\)\s{{0,9}}(?:FROM|from)\s{{1,9}}"
+    rf"\b(?:COPY|copy)\s{{1,9}}{_TABLE}\s{{0,9}}\((?P<columns>[^()]{{1,4000}})\)\s{{0,9}}(?:FROM"
+    rf"|from)\s{{1,9}}"
     r"(?:STDIN|stdin)[^\n]{0,200}\n"
 )
 _NULL = r"\N"  # of COPY

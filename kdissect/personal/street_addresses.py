@@ -9,28 +9,36 @@ from kdissect.personal.hits import Confidence, Hit, Kind
 from kdissect.personal.people import is_address, is_word_of_street
 
 _CAPITAL = r"[^\W\d_a-z]"
-_WORD = rf"(?:{_CAPITAL}[\w'\u2019-]{{1,24}}|{_CAPITAL}\w{{0,4}}\.|{_CAPITAL}\w{{1,20}}(?:str|pl|g|v)\.|\d{{1,2}}(?:\.|o|º|er)?(?= ))"
-_SMALL = r"(?:de|del|de la|de las|de los|la|di|della|dei|do|da|dos|das|du|des|van|van de|van der|of|the|den|und|y|e)"
+_WORD = (
+    rf"(?:{_CAPITAL}[\w'\u2019-]{{1,24}}|{_CAPITAL}\w{{0,4}}\.|{_CAPITAL}\w{{1,20}}(?:str|pl|g|v)\."
+    r"|\d{1,2}(?:\.|o|º|er)?(?= ))"
+)
+_SMALL = (
+    r"(?:de|del|de la|de las|de los|la|di|della|dei|do|da|dos|das|du|des"
+    r"|van|van de|van der|of|the|den|und|y|e)"
+)
+_WORDS = rf"{_WORD}(?: (?:{_SMALL} ){{0,2}}{_WORD}){{0,4}}"
 _NUMBER = r"\d{1,5}(?:[/-]\d{1,5})?(?: ?[a-hA-H](?![\w.]))?"
 # What stands before the name of a street in languages that have the number last.
 _BEFORE = (
-    r"(?:ul|ulica|al|aleja|os|pl|plac|rua|r|av|avda|avenida|calle|c/|cl|cra|carrera|calzada|calz|blvd|boulevard|paseo|plaza|pza"
-    r"|camino|beco|travessa|trav|largo|praça|praca|estrada|alameda|via|viale|corso|piazza|piazzale|vicolo|largo"
-    r"|rue|avenue|allée|chemin|impasse|quai|place|cours|ulice|tř|třída|nám|náměstí|námestie|str|strada|bd|bulevardul|calea|șos"
+    r"(?:ul|ulica|al|aleja|os|pl|plac|rua|r|av|avda|avenida|calle|c/|cl|cra|carrera|calzada|calz|blvd"
+    r"|boulevard|paseo|plaza|pza"
+    r"|camino|beco|travessa|trav|largo|praça|praca|estrada|alameda|via|viale|corso|piazza|piazzale|vicolo"
+    r"|largo"
+    r"|rue|avenue|allée|chemin|impasse|quai|place|cours|ulice|tř|třída|nám|náměstí|námestie|str|strada|bd"
+    r"|bulevardul|calea|șos"
     r"|jl|jalan|ул|улица|вул|вулиця|пр|проспект|бул)"
 )
-_STREET_FIRST = (
-    rf"(?:(?i:{_BEFORE})\.? (?:{_SMALL} )?)?{_WORD}(?: (?:{_SMALL} ){{0,2}}{_WORD}){{0,4}},? (?:(?:n|nº|nr|no|č|No)\.? ?)?{_NUMBER}"
-)
-_NUMBER_FIRST = rf"{_NUMBER},? (?:(?:bis|ter),? )?(?:(?i:{_BEFORE}) (?:{_SMALL} )?)?{_WORD}(?: (?:{_SMALL} ){{0,2}}{_WORD}){{0,4}}"
+_STREET_FIRST = rf"(?:(?i:{_BEFORE})\.? (?:{_SMALL} )?)?{_WORDS},? (?:(?:n|nº|nr|no|č|No)\.? ?)?{_NUMBER}"
+_NUMBER_FIRST = rf"{_NUMBER},? (?:(?:bis|ter),? )?(?:(?i:{_BEFORE}) (?:{_SMALL} )?)?{_WORDS}"
 # The flat, the postal code and the town after it.
 _FLAT = (
-    r"(?:(?:,? (?i:apt|apto|flat|unit|suite|lgh|ap|app|m|et|bl|sc|int|interior|top|tür|stiege|piso|depto|dpto|esc|kv|кв|d|st|tv|th|mf"
-    r"|col|bus|daire|kat|no|nr)\.? ?[\w./]{0,8}(?: [A-Z][\wà-ÿ]{2,20})?|,? \d{1,2}(?:\.|º|ª|\.º|o)? ?(?:[A-Z]|dto|dcha|izq|esq|dcha|tv|th|mf|sal)\b\.?)){0,3}"
+    r"(?:(?:,? (?i:apt|apto|flat|unit|suite|lgh|ap|app|m|et|bl|sc|int|interior|top|tür|stiege|piso|depto"
+    r"|dpto|esc|kv|кв|d|st|tv|th|mf"
+    r"|col|bus|daire|kat|no|nr)\.? ?[\w./]{0,8}(?: [A-Z][\wà-ÿ]{2,20})?|,? \d{1,2}(?:\.|º|ª|\.º"
+    r"|o)? ?(?:[A-Z]|dto|dcha|izq|esq|dcha|tv|th|mf|sal)\b\.?)){0,3}"
 )
-_POSTAL = (
-    r"(?:[A-Z]{1,2}-)?(?:\d{2}-\d{3}|\d{4}-\d{3}|\d{5}-\d{3}|\d{3} \d{2}|\d{4} ?[A-Z]{2}|\d{4,6})"
-)
+_POSTAL = r"(?:[A-Z]{1,2}-)?(?:\d{2}-\d{3}|\d{4}-\d{3}|\d{5}-\d{3}|\d{3} \d{2}|\d{4} ?[A-Z]{2}|\d{4,6})"
 _UK = r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}"
 _TOWN = rf"{_WORD}(?: {_WORD}){{0,2}}"
 _PLACE = rf"(?:,? {_POSTAL} {_TOWN}|, {_TOWN},? (?:{_UK}|[A-Z]{{2}},? \d{{5}}(?:-\d{{4}})?|{_POSTAL})(?!\w))"
@@ -47,21 +55,31 @@ _LIVES = re.compile(
     r"|(?:mor[oa]|residente)(?: na| no| em| [àa])|(?:meu endere[çc]o|a minha morada) [ée]"
     r"|zamieszka[łl]\w{0,3}(?: przy| na)?|mieszka\w{0,2}(?: przy| na)?|m[óo]j adres to"
     r"|woon(?:achtig|t)(?: aan de| aan| in| op)?|mijn adres is"
-    r"|bor (?:p[åa]|i)|bosatt(?: p[åa])?|min adress [äa]r|min adresse er|asuu|osoitteeni on|bydl[íi]\w{0,3}(?: na| v)?"
-    r"|(?:adress?e?|address|direcci[óo]n|domicilio|indirizzo|morada|endere[çc]o|adresu|adresa|osoite|adres)(?: (?:is|[ée]|es|est|[èe]|ist|jest|je|[äa]r|er|on|to))?):? $)"
+    r"|bor (?:p[åa]|i)|bosatt(?: p[åa])?|min adress [äa]r|min adresse er|asuu|osoitteeni on"
+    r"|bydl[íi]\w{0,3}(?: na| v)?"
+    r"|(?:adress?e?|address|direcci[óo]n|domicilio|indirizzo|morada|endere[çc]o|adresu|adresa|osoite"
+    r"|adres)(?: (?:is|[ée]|es|est|[èe]|ist|jest|je|[äa]r|er|on|to))?):? $)"
 )
 _NEAR = re.compile(
-    r"(?i:\b(?:near|at|from|deliver\w{0,2} to|ship\w{0,3} to|sen[dt](?: it| them)? to|mov(?:ed|ing) to|liefer\w{0,6} (?:an|nach)"
-    r"|bei|an|livr\w{1,5} (?:au|[àa])|env[íi]\w{1,6} a|entreg\w{1,4} (?:na|no|em)|consegna\w{0,3} (?:in|a)|w pobli[żz]u|przy"
+    r"(?i:\b(?:near|at|from|deliver\w{0,2} to|ship\w{0,3} to|sen[dt](?: it| them)? to|mov(?:ed|ing) to"
+    r"|liefer\w{0,6} (?:an|nach)"
+    r"|bei|an|livr\w{1,5} (?:au|[àa])|env[íi]\w{1,6} a|entreg\w{1,4} (?:na|no|em)|consegna\w{0,3} (?:in|a)"
+    r"|w pobli[żz]u|przy"
     r"|bezorg\w{0,3} (?:op|aan)|n[äa]ra|n[æa]r|perto d[aeo]|cerca de|pr[èe]s de|vicino a|bl[íi]zko) $)"
 )
 # Words that one of is in any of these texts: most texts have none, and are not searched further.
 _HINT = re.compile(
-    r"(?i:str(?:a(?:ss|ß)e|eet|aat|\.)|we?g\b|vej|v[äa]g|g(?:a|å)t[ae]|gade|gasse|allee|platz|plads|laan|gracht"
-    r"|road|\b(?:ave|avenue|lane|drive|close|court|square|rue|calle|via|rua|av|avda|ul|al|jl|jalan|row|grove|terrace|hill"
-    r"|place|plaza|paseo|piazza|corso|viale|quai|chemin|cra|carrera|calzada|blvd|boulevard|beco|travessa|largo|estrada"
-    r"|alameda|ulice|ulica|t[řr]\.|n[áa]m|str|strada|utca|út|u\.|sok|sokak|cad|cadd|iela|gatve|tie|katu|sk|marg|nagar|chowk|vihar)\b|katu|tie\b"
-    r"|vænget|veien|vegen|stigen|cesta|ul\.|ул|вул|пр|\b(?:near|liv|reside|deliver|ship|send|wohn|adres|addres|direcci|indiriz|endere|domicil|resid|osoite|mor[oa]\b|viv[eo]\b|abit|woon|miesz|zamiesz|bydl|bor\b))"
+    r"(?i:str(?:a(?:ss|ß)e|eet|aat|\.)|we?g\b|vej|v[äa]g|g(?:a|å)t[ae]|gade|gasse|allee|platz|plads|laan"
+    r"|gracht"
+    r"|road|\b(?:ave|avenue|lane|drive|close|court|square|rue|calle|via|rua|av|avda|ul|al|jl|jalan|row|grove"
+    r"|terrace|hill"
+    r"|place|plaza|paseo|piazza|corso|viale|quai|chemin|cra|carrera|calzada|blvd|boulevard|beco|travessa"
+    r"|largo|estrada"
+    r"|alameda|ulice|ulica|t[řr]\.|n[áa]m|str|strada|utca|út|u\.|sok|sokak|cad|cadd|iela|gatve|tie|katu|sk"
+    r"|marg|nagar|chowk|vihar)\b|katu|tie\b"
+    r"|vænget|veien|vegen|stigen|cesta|ul\.|ул|вул|пр|\b(?:near|liv|reside|deliver|ship|send|wohn|adres"
+    r"|addres|direcci|indiriz|endere|domicil|resid|osoite|mor[oa]\b|viv[eo]\b|abit|woon|miesz|zamiesz|bydl"
+    r"|bor\b))"
 )
 _CONTEXT = 40
 _LEAST_BLANKS = 2  # of a sentence

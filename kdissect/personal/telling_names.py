@@ -50,11 +50,13 @@ _PHRASES = {
         "dialed number, natel, mob, mobnr, mobile phone, phone mobile, telf, telf 1, "
         "telemovel, telemoveis, contacto telefonico, telefonni cislo, cislo telefonu, telefonske cislo, "
         "mobilni telefon, mobiltlf, tlf, tlfnr, tlfnummer, numar de telefon, numar telefon, broj telefona, "
-        "ruckruf unter, erreichbar unter, zu erreichen unter, telefonisch unter, unter der nummer, anrufen unter, "
+        "ruckruf unter, erreichbar unter, zu erreichen unter, telefonisch unter, unter der nummer, "
+        "anrufen unter, "
         "reach him at, reach her at, reach them at, reachable at, call him at, call her at, contact him at, "
         "contact her at, ring him on, ring her on, phone him on, phone her on, rappeler au, joignable au, "
         "joindre au, appeler au, appelez le, llamar al, llame al, al numero, ligar para, ligue para, "
-        "chiamare al, richiamare al, pod numerem, zadzwonic pod, dzwonic pod, volat na, zavolat na, na cisle, "
+        "chiamare al, richiamare al, pod numerem, zadzwonic pod, dzwonic pod, volat na, zavolat na, "
+        "na cisle, "
         "ring pa, ring til, numaradan, bellen op, bellen naar, te bereiken op, terugbellen op, sunati la, "
         "la numarul, "
         "电话, 手机"
@@ -91,14 +93,17 @@ _PHRASES = {
     "forwarded": "forwarded for, xff, forwarded",
     # Whose addresses are of no person.
     "server": (
-        "server, gateway, gw, dns, nameserver, name server, resolver, ntp, broadcast, netmask, subnet, cluster, "
-        "node, pod, load balancer, loadbalancer, vip, virtual ip, nas, upstream, proxy, bind, listen, listener, "
+        "server, gateway, gw, dns, nameserver, name server, resolver, ntp, broadcast, netmask, subnet, "
+        "cluster, "
+        "node, pod, load balancer, loadbalancer, vip, virtual ip, nas, upstream, proxy, bind, listen, "
+        "listener, "
         "advertised, management, mgmt, next hop, nexthop, router, firewall, backend, broker, bootstrap, "
         "container, relay, internal ip"
     ),
     "message_id": "message id, msg id, in reply to, references, content id",
     "version": (
-        "rev, revision, rollback, rolled back, rollback target, patch, hotfix, bios, uefi, microcode, baseband, "
+        "rev, revision, rollback, rolled back, rollback target, patch, hotfix, bios, uefi, microcode, "
+        "baseband, "
         "bootloader, runtime, "
         "assembly, bump, bumped, updated from, updated to, update to, update from, installed, edition, dll, "
         "nuget, gem, crate, opera, safari, webkit, applewebkit, appendix, annex, paragraph, "
@@ -143,11 +148,15 @@ _PHRASES = {
         "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
     ),
     "person": (
-        "author, committer, reviewer, reporter, requester, requestor, organizer, organiser, guardian, caller, "
-        "manager, supervisor, teacher, mentor, nurse, technician, advisor, consultant, spouse, husband, wife, mother, "
-        "father, parent, child, kin, next of kin, relative, dependant, dependent, carer, witness, signer, halter, "
+        "author, committer, reviewer, reporter, requester, requestor, organizer, organiser, guardian, "
+        "caller, "
+        "manager, supervisor, teacher, mentor, nurse, technician, advisor, consultant, spouse, husband, "
+        "wife, mother, "
+        "father, parent, child, kin, next of kin, relative, dependant, dependent, carer, witness, signer, "
+        "halter, "
         "conjoint, conyuge, coniuge, ehepartner, echtgenoot, malzonek, "
-        "tenant, landlord, keeper, donor, candidate, invitee, signatory, account holder, cardholder, policyholder, "
+        "tenant, landlord, keeper, donor, candidate, invitee, signatory, account holder, cardholder, "
+        "policyholder, "
         "driver, courier, chauffeur, fahrer, conductor, motorista, chofer, kierowca, bestuurder, forare, "
         "kuljettaja, autista, kurier, repartidor, assignee, uploader, customer, user, person, patient, "
         "employee, contact, recipient, doctor, physician, member, attendee, "
@@ -162,11 +171,16 @@ _PHRASES = {
     ),
     # Of an account or a card, if there is one: files have an owner, too.
     "owner": (
-        "owner, holder, titular, titulaire, titolare, inhaber, posiadacz, eigenaar, houder, innehavare, indehaver, "
-        "innehaver, majitel, drzitel, vlasnik, proprietario, proprietaire, propietario, account owner, card owner, "
-        "beneficiary, embossing, embossed, attention, attn, ordenante, beneficiario, beneficiaria, beneficiaire, "
-        "donneur d ordre, pagador, zahler, auftraggeber, zahlungsempfanger, zleceniodawca, odbiorca, nadawca, "
-        "opdrachtgever, begunstigde, betalningsmottagare, betalare, mottagare, avsandare, modtager, platce, prijemce, "
+        "owner, holder, titular, titulaire, titolare, inhaber, posiadacz, eigenaar, houder, innehavare, "
+        "indehaver, "
+        "innehaver, majitel, drzitel, vlasnik, proprietario, proprietaire, propietario, account owner, "
+        "card owner, "
+        "beneficiary, embossing, embossed, attention, attn, ordenante, beneficiario, beneficiaria, "
+        "beneficiaire, "
+        "donneur d ordre, pagador, zahler, auftraggeber, zahlungsempfanger, zleceniodawca, odbiorca, "
+        "nadawca, "
+        "opdrachtgever, begunstigde, betalningsmottagare, betalare, mottagare, avsandare, modtager, platce, "
+        "prijemce, "
         "platitor, beneficiar, ordonator, uplatitelj, primatelj, alici, gonderen, maksaja, saaja, ordinante, "
         "beneficiarista, ordenador, payor, originator, remitter, counterparty"
     ),
@@ -206,7 +220,8 @@ _PHRASES = {
         "pincode, eircode, индекс, почтовый индекс, 邮编, 郵便番号, 우편번호"
     ),
     "birth": (
-        "gbdat, birth, birth time, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, geburtstag, "
+        "gbdat, birth, birth time, birth date, birthdate, date of birth, dob, birthday, born, geburtsdatum, "
+        "geburtstag, "
         "geboren, geb, fecha de nacimiento, fecha nacimiento, nacimiento, date de naissance, date "
         "naissance, naissance, data di nascita, data nascita, nascita, data de nascimento, data "
         "nascimento, nascimento, data urodzenia, urodzenia, geboortedatum, geboorte, fodelsedatum, fodd, "
@@ -239,8 +254,10 @@ _PHRASES = {
 }
 # Cards that pay nothing.
 _OTHER_CARDS = re.compile(
-    r"(?:^| )(?:loyalty|gift|member|membership|sim|id|identity|health|insurance|library|boarding|punch|bonus|business|smart"
-    r"|access|memory|sd|graphics|network|video|sound|green|score|report|post|reward|rewards|points|kunden|student|press"
+    r"(?:^| )(?:loyalty|gift|member|membership|sim|id|identity|health|insurance|library|boarding|punch|bonus"
+    r"|business|smart"
+    r"|access|memory|sd|graphics|network|video|sound|green|score|report|post|reward|rewards|points|kunden"
+    r"|student|press"
     r"|wild|dash) ?card"
 )
 # What is no login by its name: tokens of a page, of a change, of a card.
@@ -254,8 +271,10 @@ _OTHER_TOKENS = re.compile(
 # Who has a name, a phone and an address, and is no person.
 _COMPANIES = (
     "carrier company store shop merchant bank brand vendor supplier service hotel restaurant airline station "
-    "airport school warehouse venue branch organization organisation org depot hub firma unternehmen marke laden "
-    "filiale lieferant entreprise societe magasin boutique marque banque fournisseur empresa tienda marca banco "
+    "airport school warehouse venue branch organization organisation org depot hub firma unternehmen marke "
+    "laden "
+    "filiale lieferant entreprise societe magasin boutique marque banque fournisseur empresa tienda "
+    "marca banco "
     "proveedor sucursal azienda negozio banca fornitore loja fornecedor sklep dostawca magaza butikk foretag "
     "bedrijf winkel butik virksomhed yritys kauppa "
 )
@@ -269,14 +288,16 @@ _THINGS = (
     "course document form rule schema database db "
     "server node pod container namespace image pipeline stage step action metric sensor channel "
     "playlist album song movie game currency status tag label template theme font color colour section "
-    "article page produkt artikel stadt ort land produit ville pays producto ciudad pais prodotto citta paese "
+    "article page produkt artikel stadt ort land produit ville pays producto ciudad pais prodotto "
+    "citta paese "
     "produto cidade miasto kraj produs magazin oras urun sehir ulke stad vare by tuote kaupunki"
 )
 # Tags of names, such as `passenger_name`, that are of a person.
 _ROLES_OF_NAMES = frozenset({"card", "iban", "person", "parcel", "maybe_parcel", "name", "birth", "address"})
 # Words next to a word for a name that say nothing else, and those for people who have no other field.
 _NEXT_TO_NAMES = frozenset((
-    "full", "legal", "display", "real", "own", "new", "old", "current", "previous", "local", "native", "latin",
+    "full", "legal", "display", "real", "own", "new", "old", "current", "previous", "local", "native",
+    "latin",
     "kana", "kanji", "english", "ascii", "official", "preferred", "public", "my", "your", "his", "her", "the",
     "of", "a", "and", "e", "y", "i", "et", "und", "og", "och", "de", "del", "do", "da", "des", "der", "van",
     "la", "le", "el", "en", "fr", "es", "it", "pt", "nl", "pl", "ar", "ja", "zh", "na", "på", "pa",
@@ -285,7 +306,8 @@ _NEXT_TO_NAMES = frozenset((
     "haltija", "haltijan", "usr", "emp", "pat", "author", "signer", "signatory", "reporter",
     "requester", "requestor", "guardian", "parent", "mother", "father", "spouse", "partner", "child", "donor",
     "tenant", "resident", "invitee", "organizer", "organiser", "candidate", "caller", "callee", "agent",
-    "manager", "teacher", "nurse", "worker", "staff", "victim", "witness", "heir", "minor", "profile", "whatsapp",
+    "manager", "teacher", "nurse", "worker", "staff", "victim", "witness", "heir", "minor",
+    "profile", "whatsapp",
     "nino", "padre", "madre", "pere", "mere", "vater", "mutter", "ojciec", "matka", "otec",
     "inhaber", "titular", "titulaire", "titolare", "posiadacz", "posiadacza", "wlasciciel", "wlasciciela",
     "eigenaar", "houder", "agare", "innehavare", "indehaver", "innehaver", "majitel", "drzitel", "sahibi",
@@ -447,7 +469,8 @@ _PATTERNS["birth_alone"] = re.compile(r"^(?:birth|born)$")
 # Of a server, and not of a client that a word for a server is next to.
 _PATTERNS["server"] = re.compile(
     rf"(?:{_PATTERNS['server'].pattern})"
-    r"(?: (?:ip|ips|ipv|addr|address|addresses|host|at|is|http|https|tcp|plaintext|sasl|ssl|internal|external|\d+))*$"
+    r"(?: (?:ip|ips|ipv|addr|address|addresses|host|at|is|http|https|tcp|plaintext|sasl|ssl|internal"
+    r"|external|\d+))*$"
 )
 # Software, if nothing else is in the name.
 _PATTERNS["software"] = re.compile(r"^(?:app|os|platform|browser|engine|image|tag|jdk|jre|java|python)$")
@@ -464,14 +487,22 @@ _TAG_OF_PHRASES = {
     "latitude_itself": "latitude", "longitude_itself": "longitude", "person_itself": "person",
 }  # fmt: skip
 _OF_COMPOUNDS = frozenset(tag for tag in _PATTERNS if _TAG_OF_PHRASES.get(tag, tag) in _COMPOUNDS)
-_ENDS_OF_COMPOUNDS = tuple("|".join(_COMPOUNDS.values()).replace("apellidos?", "apellidos|apellido").split("|"))
+_ENDS_OF_COMPOUNDS = tuple(
+    "|".join(_COMPOUNDS.values()).replace("apellidos?", "apellidos|apellido").split("|")
+)
 
 
 _OF_THINGS = {
-    "thing": _THINGS, "company": _COMPANIES, "software": "app os platform browser engine image tag jdk jre java python",
+    "thing": _THINGS, "company": _COMPANIES,
+    "software": "app os platform browser engine image tag jdk jre java python",
 }  # fmt: skip
 _INDEX = PhraseIndex(
-    (tag, ",".join(_OF_THINGS[tag].split()) if tag in _OF_THINGS else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)))
+    (
+        tag,
+        ",".join(_OF_THINGS[tag].split())
+        if tag in _OF_THINGS
+        else _all_phrases(_TAG_OF_PHRASES.get(tag, tag)),
+    )
     for tag in _PATTERNS
 )
 
@@ -503,19 +534,26 @@ _OF_PARTS = ("name", "any_name", "birth", "address", "phone", "email")
 
 # Who has an account or a card, in any order: `wlascicielRachunku`, `kontohavare`, `titular_de_la_tarjeta`.
 _ACCOUNT = (
-    r"(?:account|acct|card|cc|konto|kontot|konta|kart[aeuiy]?|karten?|kort|kortet|kartice|kartu|kartya|tili|tilin|kortin|rekening|kaart"
-    r"|rachunku|cuenta|tarjeta|conto|carta|compte|carte|conta|cartao|contului|cardului|cont|uctu|karty|racuna|racun"
-    r"|hesap|hesabi|szamla|saskaitos|konts|konta|arve|saldo|счета|карты|рахунку|картки|сметка|карта|λογαριασμου|καρτας)"
+    r"(?:account|acct|card|cc|konto|kontot|konta|kart[aeuiy]?|karten?|kort|kortet|kartice|kartu|kartya|tili"
+    r"|tilin|kortin|rekening|kaart"
+    r"|rachunku|cuenta|tarjeta|conto|carta|compte|carte|conta|cartao|contului|cardului|cont|uctu|karty"
+    r"|racuna|racun"
+    r"|hesap|hesabi|szamla|saskaitos|konts|konta|arve|saldo|счета|карты|рахунку|картки|сметка|карта"
+    r"|λογαριασμου|καρτας)"
 )
 _OWNER = (
-    r"(?:owner|holder|inhaber|inhaberin|havare|haver|innehavare|innehaver|indehaver|eigenaar|houder|haltija|omistaja|omanik"
-    r"|titular|titulaire|titolare|intestatario|wlasciciel|posiadacz|majitel|vlastnik|drzitel|vlasnik|imetnik|nositelj|sahibi"
-    r"|tulajdonos|birtokos|ipasnieks|savininkas|pemilik|pemegang|proprietario|proprietaire|titularul|titularului"
+    r"(?:owner|holder|inhaber|inhaberin|havare|haver|innehavare|innehaver|indehaver|eigenaar|houder|haltija"
+    r"|omistaja|omanik"
+    r"|titular|titulaire|titolare|intestatario|wlasciciel|posiadacz|majitel|vlastnik|drzitel|vlasnik|imetnik"
+    r"|nositelj|sahibi"
+    r"|tulajdonos|birtokos|ipasnieks|savininkas|pemilik|pemegang|proprietario|proprietaire|titularul"
+    r"|titularului"
     r"|владелец|держатель|власник|титуляр|δικαιουχος|κατοχος)"
 )
 _SMALL = r"(?: ?(?:de|del|da|do|du|des|la|le|el|al|of|the|di|della|dello|na|van|der))*"
 _OF_ACCOUNT = re.compile(
-    rf"(?:^|(?<= )){_ACCOUNT}s?{_SMALL} ?{_OWNER}(?:s|name)?(?= |$)|(?:^|(?<= )){_OWNER}{_SMALL} ?{_ACCOUNT}(?= |$)"
+    rf"(?:^|(?<= )){_ACCOUNT}s?{_SMALL} ?{_OWNER}(?:s|name)?(?= |$)|(?:^"
+    rf"|(?<= )){_OWNER}{_SMALL} ?{_ACCOUNT}(?= |$)"
     r"|口座名義人?|口座名義|カード名義人?|예금주|카드소유자|开户名|户名|持卡人"
 )
 

@@ -29,15 +29,17 @@ _IS_EDIFACT = re.compile(r"(?:UNA.{6}\s*)?UN[BH]\+")
 _IS_X12 = re.compile(r"(?:ISA|ST)(?P<field>[*|])")
 # Name and address of who orders or receives a payment (MT103, fields 50a and 59a).
 _PARTY = re.compile(
-    r"^:(?:50[KFH]|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:(?:2/)?(?P<street>[^\n:]{3,35}))?",
+    r"^:(?:50[KFH]"
+    r"|59F?):(?:/[^\n]{1,40}\r?\n)?(?:1/)?(?P<name>[^\n:/]{3,35})\r?\n(?:(?:2/)?(?P<street>[^\n:]{3,35}))?",
     re.MULTILINE,
 )
 
-# The other party of an entry of an account (MT940, field 86, as German banks structure it): account and names.
+# The other party of an entry of an account (MT940, field 86, as German banks structure it): account and name.
 _ENTRY = re.compile(r"^:86:\d{3}(?P<sign>[?+<])00", re.MULTILINE)
 _PARTS_OF_ENTRY = {"31": "iban", "32": "full name"}
 _PARTS = {
-    sign: re.compile(rf"\{sign}(?P<code>\d\d)(?P<field>[^\{sign}\s](?:[^\{sign}\n]{{0,64}}[^\{sign}\s])?)") for sign in "?+<"
+    sign: re.compile(rf"\{sign}(?P<code>\d\d)(?P<field>[^\{sign}\s](?:[^\{sign}\n]{{0,64}}[^\{sign}\s])?)")
+    for sign in "?+<"
 }
 _LONGEST_ENTRY = 6 * 65  # lines and their characters
 

@@ -40,11 +40,11 @@ SHAPES = {
     ":86:166?00TRANSFER?20EREF+7788?31DE89370400440532013000?32ANNA NOVAK": ["iban", NAME],
     "ST*834*1~NM1*IL*1*DOE*JANE****34*536704351~": [NAME, NAME, "national_id"],
     "1.SMITH/JOHN MR  2.SMITH/ANNA MRS": [NAME, NAME],
-    '<Patient><name><family value="Novak"/><given value="Anna"/></name><birthDate value="1980-02-03"/></Patient>': [
+    '<P><name><family value="Novak"/><given value="Anna"/></name><birthDate value="1980-02-03"/></P>': [
         NAME, NAME, BIRTH,
     ],
-    '<s:Attribute Name="givenName" Format="x"><s:AttributeValue type="t">Anna</s:AttributeValue></s:Attribute>': [
-        NAME
+    '<s:Attribute Name="givenName" Format="x"><s:AttributeValue>Anna</s:AttributeValue></s:Attribute>': [
+        NAME,
     ],
     '<doc><field name="lastname_s">Novak</field></doc>': [NAME],
     '<form><input name="last_name" type="text" value="Novak"><input value="Anna" name="first_name"></form>': [
@@ -97,6 +97,9 @@ FIELDS = {
     '{"notify":{"channel":"SMS","to":"004930901820"}}': [PHONE],
     "paid number=4111111111111111 exp=03/29": ["card"],
     "10.1.2.3 - - [30/Nov/2026:13:55:36 +0000] GET /": ["ip_address"],
+    "login of anna rejected: too many attempts (client 10.1.2.3)": ["ip_address"],
+    "CEF:0|A|WAF|7.2|69|Brute force|7|src=10.1.2.3 spt=7024 dst=10.9.9.9": ["ip_address"],
+    "Failed password for invalid user anna from 10.1.2.3 port 22 ssh2": ["ip_address"],
     "aws_secret_access_key wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzzz": ["credential"],
     "ALTER USER a IDENTIFIED BY 'S3cr3t!x9'": ["credential"],
     "mysql -u root -pT1ger!2026 orders": ["credential"],
@@ -154,6 +157,8 @@ NOTHING = (
     "advertised.listeners=PLAINTEXT://84.17.3.9:9092",
     '{"dependencies":{"netty":"84.17.3.9"},"app":"84.17.3.8","note":"rev. 84.17.3.7"}',
     "rollback target 84.11.90.77",
+    "connection from 10.1.2.3 to 10.1.2.4, dst=10.1.2.5, client library 10.1.2.3",
+    "To: sip:x.example;phone-context=a;tag=0302560947",
     '{"loyaltyCard":"4111111111111111","gift_card":"4111111111111111"}',
     '{"passwordLastSet":"2026-11-30T10:11:12Z"}',
     '{"login.password":"Passwort eingeben"}',
