@@ -8,7 +8,6 @@ from typing import Any
 from captures.conform.brokers import BROKERS
 from captures.record import workshop
 from kdissect.conform.broker_connection import CLOSED
-from kdissect.conform.request_bodies import REQUESTS
 from kdissect.model.wording import runs_text
 from kdissect.schema.protocol_messages import api_keys, api_name
 
@@ -161,16 +160,18 @@ def _not_exercised(brokers: Mapping[str, Report]) -> Iterator[str]:
 def _never(brokers: Mapping[str, Report]) -> Iterator[str]:
     versions = [row for report in brokers.values() for row in report["versions"]]
     exercised = {row["key"] for row in versions if row["exercised"]}
-    advertised = {row["key"] for row in versions}
+    why_not = {row["key"]: row["why_not"] for row in versions}
     every = sorted(api_keys())
+    missing = [key for key in every if key not in exercised]
+    if not missing:
+        yield f"Each of the {len(every)} APIs was exercised with at least one broker."
+        return
     yield f"Of {len(every)} APIs, {len(exercised)} were exercised with at least one broker. The others:"
     yield ""
-    rows = []
-    for key in every:
-        if key not in exercised:
-            name = api_name(key) or str(key)
-            why = REQUESTS[name].why if key in advertised else "none of these listeners advertises it"
-            rows.append([name, str(key), why])
+    rows = [
+        [api_name(key) or str(key), str(key), why_not.get(key) or "none of these listeners advertises it"]
+        for key in missing
+    ]
     yield from table(["API", "key", "reason"], rows)
 
 

@@ -12,6 +12,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from kdissect.conform.record_batches import batch, message_set
+from kdissect.decoders.encoder import encode, encode_request
+from kdissect.schema.protocol_messages import payload
 from kdissect.schema.types import Array, Message
 
 PREFIX = "kdissect-conform-"
@@ -63,15 +65,16 @@ class Subject:
 
 
 class RequestKind(NamedTuple):
-    """A typical request. `is_harmless_if_empty`: with empty lists it changes nothing. `why` is the reason if
-    no body is sent. `never_empty_from`: from this version on Apache Kafka has no response to empty lists.
+    """A typical request. `is_harmless_if_empty`: with empty lists it changes nothing. `never_empty_from`:
+    from this version on Apache Kafka has no response to empty lists. `taken_back_by` is the API without which
+    its effect stays.
     """
 
     effect: Effect
-    body: Callable[[Subject, int], Fields] | None
+    body: Callable[[Subject, int], Fields]
     is_harmless_if_empty: bool = False
-    why: str = ""
     never_empty_from: int | None = None
+    taken_back_by: str = ""
 
 
 def records_for(version: int, subject: Subject) -> bytes:
@@ -283,11 +286,29 @@ def _refused(body: Callable[[Subject, int], Fields], *, harmless: bool = False) 
     return RequestKind(Effect.CLUSTER, body, harmless)
 
 
-def _never(why: str) -> RequestKind:
-    return RequestKind(Effect.CLUSTER, None, why=why)
+def _envelope(_: Subject, __: int) -> Fields:
+    """Return a Metadata request that a broker forwards: controllers refuse it, because it is read by brokers
+    (kafka.server.EnvelopeUtils#handleEnvelopeRequest, KIP-590).
+    """
+    principal = {"type": "User", "name": "kdissect-conform", "token_authenticated": False}
+    forwarded = encode_request(_METADATA, _METADATA_VERSION, 0, "kdissect-conform", {"topics": []})
+    return {
+        "request_data": forwarded[_SIZE:],
+        "request_principal": bytes(2) + encode(payload("DefaultPrincipalData"), 0, principal),
+        "client_host_address": b"\x7f\0\0\1",
+    }
 
 
-_NODES = "it is between brokers and controllers, and no request of it is known to be without effect"
+def _other_controller(_: Subject, __: int) -> Fields:
+    """Return what a new controller sends: others register it until UnregisterController takes it out."""
+    return {
+        "controller_id": NO_SUCH_ID, "incarnation_id": _NO_SUCH_UUID, "features": [],
+        "listeners": [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 1, "security_protocol": 0}],
+    }  # fmt: skip
+
+
+_METADATA, _METADATA_VERSION = 3, 12
+_SIZE = 4  # bytes before a frame
 _DIRECTORY = "/kdissect-conform"
 
 REQUESTS: dict[str, RequestKind] = {
@@ -394,7 +415,7 @@ REQUESTS: dict[str, RequestKind] = {
         "timeout_ms": _TIMEOUT_MS, "validate_only": True,
         "feature_updates": [{"feature": "kdissect.conform", "max_version_level": 1}],
     }, harmless=True),
-    "Envelope": _never(_NODES),
+    "Envelope": RequestKind(Effect.NONE, _envelope),
     "FetchSnapshot": _refused(_other_cluster),
     "DescribeCluster": _reads(include_cluster_authorized_operations=True),
     "DescribeProducers": _about(lambda subject: {"topics": _indexes(subject)}),
@@ -406,7 +427,9 @@ REQUESTS: dict[str, RequestKind] = {
     "AllocateProducerIds": _refused(_other_broker),
     "ConsumerGroupHeartbeat": RequestKind(Effect.OWN, _heartbeat),
     "ConsumerGroupDescribe": RequestKind(Effect.NONE, _group_of("consumers")),
-    "ControllerRegistration": _never(_NODES),
+    "ControllerRegistration": RequestKind(
+        Effect.CLUSTER, _other_controller, taken_back_by="UnregisterController"
+    ),
     "GetTelemetrySubscriptions": _reads(client_instance_id=bytes(16)),  # the broker chooses one (KIP-714)
     "PushTelemetry": RequestKind(Effect.OWN, lambda _, __: {
         "client_instance_id": _NO_SUCH_UUID, "subscription_id": 1, "metrics": b"",

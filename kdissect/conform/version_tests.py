@@ -97,9 +97,7 @@ def _refuse_login(run: BrokerRun) -> None:
 def _compare_versions(run: BrokerRun, answer: Response) -> None:
     wanted = _ranges(answer)
     for version in run.versions("ApiVersions"):
-        kind = REQUESTS["ApiVersions"]
-        assert kind.body is not None
-        other = run.ask(API_VERSIONS, version, kind.body(run.subject, version))
+        other = run.ask(API_VERSIONS, version, REQUESTS["ApiVersions"].body(run.subject, version))
         if other.is_answered:
             run.observe(
                 "CNF007", other, passed=_ranges(other) == wanted, expected="the same versions as in v0",
@@ -122,14 +120,21 @@ def test_versions(run: BrokerRun) -> None:
                 run.why_not[key, version] = why
             else:
                 _test_version(run, key, version)
+        _take_back(run, key)
+
+
+def _take_back(run: BrokerRun, key: int) -> None:
+    """Undo the effect of the requests of an API."""
+    name = REQUESTS[protocol_messages.api_name(key) or ""].taken_back_by
+    if name and run.may_change and run.has(name):
+        version = run.highest(name)
+        _answers(run, "CNF001", run.ask(key_of(name), version, REQUESTS[name].body(run.subject, version)))
 
 
 def _why_not(run: BrokerRun, key: int, version: int) -> str:
     """Return the reason why no request of a version is sent, or an empty text."""
     name = protocol_messages.api_name(key) or ""
     kind = REQUESTS[name]
-    if kind.body is None:
-        return kind.why
     if run.release_versions is not None:
         taken = run.release_versions.get(key)
         if taken is None or not taken[0] <= version <= taken[1]:
@@ -138,6 +143,8 @@ def _why_not(run: BrokerRun, key: int, version: int) -> str:
         return "Apache Kafka 4 advertises it for old clients, and refuses it (KAFKA-18659)"
     if kind.effect is Effect.CLUSTER and not run.may_change and not kind.is_harmless_if_empty:
         return "it may change the cluster: --destructive sends it"
+    if kind.taken_back_by and not run.has(kind.taken_back_by):
+        return f"without {kind.taken_back_by} its effect would stay"
     if run.is_given_up(key):
         return "other requests of this API have no response"
     return ""
@@ -147,7 +154,6 @@ def _test_version(run: BrokerRun, key: int, version: int) -> None:
     message = protocol_messages.request_message(key)
     kind = REQUESTS[protocol_messages.api_name(key) or ""]
     assert message is not None
-    assert kind.body is not None
     typical = kind.body(run.subject, version)
     may_be_empty = kind.never_empty_from is None or version < kind.never_empty_from
     empty = emptied(message, typical) if may_be_empty else typical

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import jsonschema
 import pytest
@@ -29,10 +30,10 @@ from kdissect.decoders.encoder import encode
 from kdissect.model.endpoint import Endpoint
 from kdissect.report.json import report_schema
 from kdissect.schema.protocol_messages import response_message
-from tests.conform.small_broker import HANDSHAKES, VERSIONS, small_broker
+from tests.conform.small_broker import HANDSHAKES, VERSIONS, SmallBroker, small_broker
 
 FINDINGS, USAGE, UNREADABLE = 1, 2, 3
-HEARTBEAT = 12
+HEARTBEAT, REGISTER, UNREGISTER = 12, 70, 94
 
 
 def conform(address: str, capfd: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
@@ -71,6 +72,55 @@ def test_a_healthy_broker_passes(capfd: pytest.CaptureFixture[str]) -> None:
     assert (
         report["advertised"] == report["exercised"] == sum(high - low + 1 for low, high in VERSIONS.values())
     )
+
+
+class Controllers(SmallBroker):
+    """A controller whose registrations stay until they are taken out."""
+
+    versions: ClassVar = VERSIONS | {REGISTER: (0, 0), UNREGISTER: (0, 0)}
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.registered: list[int] = []
+        self.peak = 0
+
+    def handlers(self) -> dict[int, Callable[[Any], dict[str, Any]]]:
+        return super().handlers() | {REGISTER: self.register, UNREGISTER: self.unregister}
+
+    def register(self, body: Any) -> dict[str, Any]:
+        self.registered.append(body.controller_id)
+        self.peak = len(self.registered)
+        return {}
+
+    def unregister(self, body: Any) -> dict[str, Any]:
+        self.registered = [one for one in self.registered if one != body.controller_id]
+        return {}
+
+
+class OldControllers(Controllers):
+    """A controller that has no API to take a registration out."""
+
+    versions: ClassVar = VERSIONS | {REGISTER: (0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "is_sent"),
+    [
+        (Controllers, ["--destructive"], True),
+        (Controllers, ["--destructive", "--api", "ControllerRegistration"], True),
+        (Controllers, [], False),
+        (OldControllers, ["--destructive"], False),
+    ],
+)
+def test_a_registration_of_a_controller_is_taken_back(
+    kind: type[Controllers], options: list[str], is_sent: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with small_broker("", kind) as broker:
+        assert isinstance(broker, Controllers)
+        _, report = conform(broker.address, capfd, *options)
+    row = next(row for row in report["versions"] if row["key"] == REGISTER)
+    assert (broker.peak > 0, row["exercised"], not row["why_not"]) == (is_sent,) * 3
+    assert broker.registered == []
 
 
 def test_the_report_follows_its_schema(capfd: pytest.CaptureFixture[str]) -> None:
