@@ -80,17 +80,39 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def memory_kb(pid: int) -> list[int]:
-    """Return the memory of a process and those below it, shared pages divided among those that share them."""
+def memory_kb(pid: int) -> list[tuple[int, str]]:
+    """Return the memory of a process and those below it, with their commands. Shared pages are divided among
+    those that share them.
+    """
     found = []
     for one in tree(pid):
         try:
             rolled = Path(f"/proc/{one}/smaps_rollup").read_text()
+            command = command_of(one)
         except OSError:
             continue
         match = re.search(r"^Pss:\s+(\d+)", rolled, re.MULTILINE)
-        found += [] if match is None else [int(match[1])]
+        found += [] if match is None else [(int(match[1]), command)]
     return found
+
+
+def total_kb(parts: list[tuple[int, str]]) -> int:
+    """Return the memory of all."""
+    return sum(size for size, _ in parts)
+
+
+def most_memory(pid: int, sender: subprocess.Popen[str]) -> list[tuple[int, str]]:
+    """Return the memory at the second with the most, while the sender runs."""
+    most: list[tuple[int, str]] = []
+    while sender.poll() is None:
+        time.sleep(1)
+        most = max(most, memory_kb(pid), key=total_kb)
+    return most
+
+
+def command_of(pid: int) -> str:
+    """Return the words of a process that say what it does; those of a copy are those of its parent."""
+    return " ".join(Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:3])
 
 
 def cpu_of(pid: int) -> list[tuple[str, float]]:
@@ -99,11 +121,11 @@ def cpu_of(pid: int) -> list[tuple[str, float]]:
     for one in tree(pid):
         try:
             fields = Path(f"/proc/{one}/stat").read_text().rpartition(") ")[2].split()
-            command = Path(f"/proc/{one}/cmdline").read_text().split("\0")
+            command = command_of(one)
         except OSError:
             continue
         ticks = sum(map(int, fields[11:15]))  # proc(5): utime, stime, and those of children
-        found.append((" ".join(command[:4]), ticks / os.sysconf("SC_CLK_TCK")))
+        found.append((command, ticks / os.sysconf("SC_CLK_TCK")))
     return found
 
 
@@ -177,10 +199,7 @@ def measure(chosen: argparse.Namespace) -> None:
             "--rate", str(chosen.rate), "--seconds", str(chosen.seconds),
         )  # fmt: skip
         time.sleep(3)
-        most = [0]
-        while sender.poll() is None:
-            time.sleep(1)
-            most = max(most, memory_kb(record.pid), key=sum)
+        most = most_memory(record.pid, sender)
         print(words(sender, 1))
         for name, process in (("dumpcap", dumpcap), ("record", record)):
             parts = cpu_of(process.pid)
@@ -196,8 +215,9 @@ def measure(chosen: argparse.Namespace) -> None:
         ring = open_captures([str(folder / "recorder" / "ring")])
         packets = sum(map(len, ring.batches()))
         print(f"record: {packets} packets in its ring, {sum(file.drops for file in ring.files)} dropped")
-        parts_mb = " + ".join(f"{one / 1000:.0f}" for one in most)
-        print(f"record: at most {sum(most) / 1000:.0f} MB of proportional set sizes ({parts_mb})")
+        print(f"record: at most {total_kb(most) / 1000:.0f} MB of proportional set sizes, of these")
+        for size, command in most:
+            print(f"  {size / 1000:.0f} MB {command}")
     finally:
         for process in programs:
             process.kill()

@@ -3,9 +3,11 @@
 Source of the calls: pcap(3PCAP) and the pages it names.
 """
 
+from __future__ import annotations
+
 import ctypes
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import os
+from typing import Any, NamedTuple, Protocol
 
 from kdissect.capture.live.libpcap import ERROR_SIZE, TAKER, Counts, Interface, PacketHeader, Program, library
 from kdissect.capture.live.live_settings import SNAPLEN, BadFilterError, LiveError, NotPermittedError
@@ -14,6 +16,7 @@ from kdissect.model.packets.link_types import LinkType
 # Time for which the kernel may gather packets before it hands them over: the maximum delay of a line. 5 ms
 # cost no measurable time on an idle machine, and a loaded machine fills the blocks earlier.
 TIMEOUT_MS = 5
+_DUMPED = 256  # packets at a time, so that what came is written while more come
 _LOOPBACK = 1  # PCAP_IF_LOOPBACK, pcap_findalldevs(3PCAP)
 _UP = 2  # PCAP_IF_UP
 _NANOSECONDS = 1  # PCAP_TSTAMP_PRECISION_NANO, pcap_set_tstamp_precision(3PCAP)
@@ -95,6 +98,16 @@ class PacketFilter:
         return taken > 0
 
 
+class PacketTaker(Protocol):
+    """What a handle gives its packets to, in either of two ways."""
+
+    def take(self, time_ns: int, data: bytes, wire_length: int) -> None:
+        """Take one packet."""
+
+    def take_file(self, data: bytes) -> None:
+        """Take the next bytes of a pcap file, which end with a packet."""
+
+
 class PcapHandle:
     """One interface, opened. Raises LiveError if that fails."""
 
@@ -113,14 +126,24 @@ class PcapHandle:
         self._filter(expression)
         number = self._pcap.pcap_datalink(self._handle)
         self.link_type = int(_RAW.get(number, number))
+        self._dump = _Dump.of(self._handle)
 
-    def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
-        """Hand the packets of one kernel buffer to `take` (time in ns, data, wire length), after waiting for
-        some.
+    def dispatch(self, taker: PacketTaker) -> int:
+        """Hand packets that the kernel has to `taker`, after waiting for some.
 
         Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError, and the
-        exceptions of `take`.
+        exceptions of `taker`.
         """
+        return self._call_each(taker) if self._dump is None else self._write_all(self._dump, taker)
+
+    def _write_all(self, dump: _Dump, taker: PacketTaker) -> int:
+        """Let libpcap write the packets, so that no code of Python runs for each."""
+        count = int(self._pcap.pcap_dispatch(self._handle, _DUMPED, dump.handler, dump.dumper))
+        self._check(count)
+        taker.take_file(dump.take())
+        return count
+
+    def _call_each(self, taker: PacketTaker) -> int:
         multiplier, string_at = self.multiplier, ctypes.string_at
         failures: list[Exception] = []
 
@@ -129,7 +152,7 @@ class PcapHandle:
                 return
             facts = header.contents
             try:
-                take(
+                taker.take(
                     facts.seconds * 1_000_000_000 + facts.fraction * multiplier,
                     string_at(data, facts.captured),
                     facts.length,
@@ -141,9 +164,12 @@ class PcapHandle:
         count = int(self._pcap.pcap_dispatch(self._handle, -1, TAKER(one), None))
         if failures:
             raise failures[0]
+        self._check(count)
+        return count
+
+    def _check(self, count: int) -> None:
         if count == -1:
             raise LiveError(f"{self.name}: {_text(self._pcap.pcap_geterr(self._handle))}")
-        return count
 
     def drops(self) -> int:
         """Return packets lost since it was opened: by the kernel for lack of space, and by the interface."""
@@ -163,6 +189,8 @@ class PcapHandle:
 
     def close(self) -> None:
         """Close the handle. Do not call it while `dispatch` runs."""
+        if self._dump is not None:
+            self._dump.close()
         self._pcap.pcap_close(self._handle)
 
     def _set(self, snaplen: int, promiscuous: bool, buffer_mib: int) -> None:
@@ -200,6 +228,40 @@ class PcapHandle:
             why = _text(self._pcap.pcap_geterr(self._handle))
             self.close()
             raise LiveError(f"{self.name}: {why}")
+
+
+class _Dump:
+    """A pcap file in memory that libpcap writes: pcap_dump(3PCAP), open_memstream(3)."""
+
+    def __init__(self, handle: int, libc: Any) -> None:
+        self._libc, self._pcap = libc, library()
+        self._start, self._size = ctypes.c_void_p(), ctypes.c_size_t()
+        libc.open_memstream.restype = ctypes.c_void_p
+        libc.fseek.argtypes = ctypes.c_void_p, ctypes.c_long, ctypes.c_int
+        self._stream = libc.open_memstream(ctypes.byref(self._start), ctypes.byref(self._size))
+        self.dumper = self._pcap.pcap_dump_fopen(handle, self._stream) if self._stream else None
+        self.handler = ctypes.cast(self._pcap.pcap_dump, TAKER)
+
+    @classmethod
+    def of(cls, handle: int) -> _Dump | None:
+        """Return one. None if the C library has no such streams, or files have no number of the link."""
+        try:
+            libc = ctypes.CDLL(None)
+            found = cls(handle, libc)
+        except (AttributeError, TypeError, OSError):  # Windows has no such library
+            return None
+        return found if found.dumper else None
+
+    def take(self) -> bytes:
+        """Return the bytes that were written since the last call."""
+        self._pcap.pcap_dump_flush(self.dumper)  # only now start and size hold
+        data = ctypes.string_at(self._start, self._size.value)
+        self._libc.fseek(self._stream, 0, os.SEEK_SET)
+        return data
+
+    def close(self) -> None:
+        """End the file. The bytes that libpcap wrote stay: the process ends, too."""
+        self._pcap.pcap_dump_close(self.dumper)
 
 
 def _text(data: bytes | None) -> str:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from io import BytesIO
 
 from kdissect.capture.formats.capture_writer import PcapngWriter
+from kdissect.capture.formats.pcap import PcapParser
 from kdissect.capture.live.bindings import TIMEOUT_MS, PcapHandle
 from kdissect.capture.live.blocks import Blocks, statistics_block
 from kdissect.capture.live.live_settings import SCAPY, LiveError, LiveSettings, Ring
@@ -23,6 +24,7 @@ from kdissect.capture.live.privileges import drop_to
 from kdissect.capture.live.programs import FILE, NOTE, READY
 from kdissect.capture.live.ring import FileRing
 from kdissect.capture.live.scapy_handle import ScapyHandle
+from kdissect.model.native import is_compiled
 
 _Handle = PcapHandle | ScapyHandle
 
@@ -33,6 +35,7 @@ _STATISTICS_S = 1.0
 _DRAIN_S = 2.0  # at most, for the content of a full kernel buffer at the end
 # Bytes gathered before a write while packets keep coming. A pipe holds 1 MiB at most.
 _BATCH = 1 << 18
+_EVER = ((0, (1 << 63) - 1),)  # nanoseconds since 1970
 
 
 class _Output:
@@ -93,10 +96,11 @@ class _Reader:
         self._blocks = out
         self._packets = 0
         self._latest_ns = 0
+        self._parser = PcapParser()
 
     def run(self) -> None:
         due, told = time.monotonic() + _STATISTICS_S, 0
-        while self._handle.dispatch(self._take) >= 0:
+        while self._handle.dispatch(self) >= 0:
             self._flush()
             now = time.monotonic()
             if now >= due:
@@ -113,17 +117,35 @@ class _Reader:
         self._handle.do_not_wait()
         while True:
             time.sleep(2 * TIMEOUT_MS / 1000)  # by then the kernel hands over what it collects
-            more = self._handle.dispatch(self._take)
+            more = self._handle.dispatch(self)
             self._flush()
             if more <= 0 or self._latest_ns >= end_ns or time.monotonic() >= until:
                 return
 
-    def _take(self, time_ns: int, data: bytes, wire_length: int) -> None:
+    def take(self, time_ns: int, data: bytes, wire_length: int) -> None:
+        """Take one packet."""
         self._latest_ns = time_ns
         self._writer.write(time_ns, data, wire_length, interface=self._number)
         self._packets += 1
         if self._blocks.tell() >= _BATCH:
             self._flush()
+
+    def take_file(self, data: bytes) -> None:
+        """Take the next bytes of a pcap file. Raises LiveError."""
+        packets = self._parser.feed_block(data)
+        if self._parser.stopped:
+            raise LiveError(f"{self._handle.name}: {self._parser.error}")
+        found = None
+        if is_compiled and self._handle.multiplier == 1:  # else times have another unit
+            found = packets.runs().blocks(_EVER, lambda _link_type: self._number)
+        if found is None:
+            for _, time_ns, _, content, wire_length in packets:
+                self.take(time_ns, content, wire_length)
+            return
+        blocks, count, _, _, latest_ns = found
+        self._blocks.write(blocks)
+        self._packets += count
+        self._latest_ns = latest_ns or self._latest_ns
 
     def _flush(self) -> None:
         if self._packets:

@@ -10,10 +10,10 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from kdissect.capture.live.bindings import PacketTaker
 from kdissect.capture.live.libpcap import library
 from kdissect.capture.live.live_settings import LiveError, MissingError, NotPermittedError
 from kdissect.model.extras import how_to_install
@@ -55,8 +55,8 @@ class ScapyHandle:
             raise LiveError(f"{name}: scapy's source does not know the link type of this interface ({kind})")
         self.link_type = int(_LINK_TYPES[kind])
 
-    def dispatch(self, take: Callable[[int, bytes, int], None]) -> int:
-        """Hand the available packets to `take` (time in ns, data, wire length), after waiting for some.
+    def dispatch(self, taker: PacketTaker) -> int:
+        """Hand the available packets to `taker`, after waiting for some.
 
         Returns their number, 0 after a while without any, -2 after `stop`. Raises LiveError.
         """
@@ -69,7 +69,7 @@ class ScapyHandle:
                 _, data, seconds = self._socket.recv_raw()
                 if data:
                     time_ns = time.time_ns() if seconds is None else int(seconds * 1e9)
-                    take(time_ns, data[: self._snaplen], len(data))
+                    taker.take(time_ns, data[: self._snaplen], len(data))
                     count += 1
         except OSError as error:
             raise LiveError(f"{self.name}: {error.strerror}") from None
