@@ -245,7 +245,9 @@ class _Structs:
         ):
             return tags | {"any_name"}
         around = of_name(leaf.holder_name).tags if "@" not in leaf.holder_name else frozenset()
-        is_of_thing = ("company" in around and "person" not in around) or leaf.holder in self._programs
+        is_of_user = "person" in tags and not leaf.name.lower().startswith("client")
+        is_of_program = leaf.holder in self._programs and not is_of_user
+        is_of_thing = ("company" in around and "person" not in around) or is_of_program
         return tags - {"any_name"} if is_of_thing else tags
 
     def beside(self, leaf: Leaf, tags: frozenset[str]) -> Beside:

@@ -145,7 +145,8 @@ _PHRASES = {
     "short_name": "fname, lname, mname, vname, nname, sn, cn",
     "part_of_name": "first, last, given, family",
     "any_name": (
-        "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa"
+        "display name, legal name, account name, name, nom, nombre, nome, naam, namn, nimi, navn, nazwa, "
+        "x nome"
     ),
     "person": (
         "author, committer, reviewer, reporter, requester, requestor, organizer, organiser, guardian, "
@@ -287,7 +288,8 @@ _THINGS = (
     "topic cluster field job task queue bucket index domain "
     "course document form rule schema database db "
     "server node pod container namespace image pipeline stage step action metric sensor channel "
-    "playlist album song movie game currency status tag label template theme font color colour section "
+    "acceptor playlist album song movie game currency status tag label template theme font color colour "
+    "section "
     "article page produkt artikel stadt ort land produit ville pays producto ciudad pais prodotto "
     "citta paese "
     "produto cidade miasto kraj produs magazin oras urun sehir ulke stad vare by tuote kaupunki"
@@ -578,7 +580,8 @@ class Telling:
             tags.discard("card")
         if _OTHER_TOKENS.search(words):
             tags.discard("token")
-        if is_name and "any_name" in tags and ("thing" in tags or not _is_of_person(words, tags)):
+        is_of_other = "thing" in tags or ("address" in tags and "person" not in tags)
+        if is_name and "any_name" in tags and (is_of_other or not _is_of_person(words, tags)):
             tags.discard("any_name")
         self.tags = frozenset(tags)
 

@@ -75,10 +75,10 @@ def _done(task: Task) -> Row:
     if task.step == _PACKETS:
         return _write_packets(part, settings, Incident.from_row(task.incident))
     if task.step == _WHY:
-        from kdissect.recorder.incident_reports import write_why  # memory: of this step alone
+        from kdissect.recorder.incident_causes import write_why  # memory: of this step alone
 
         return write_why(capture, reading)
-    from kdissect.recorder.incident_reports import write_check  # memory: of this step alone
+    from kdissect.recorder.incident_check import write_check  # memory: of this step alone
 
     found = write_check(capture, reading)
     found["files"] = [*task.facts["files"], *found["files"]]

@@ -99,7 +99,7 @@ class PacketFilter:
 
 
 class PacketTaker(Protocol):
-    """What a handle gives its packets to, in either of two ways."""
+    """The receiver of the packets of a handle, in either of two ways."""
 
     def take(self, time_ns: int, data: bytes, wire_length: int) -> None:
         """Take one packet."""
