@@ -1,11 +1,13 @@
 """`kdissect record` next to dumpcap, while another process keeps each core busy.
 
-    python benchmarks/generate.py --size 130MB --profile small --versions new --codec none -o small.pcap
+    python benchmarks/generate.py --size 3450MB --profile small --versions new --codec none \\
+        --connections 150 -o small.pcap
     python benchmarks/record_load.py small.pcap --rate 20000 --seconds 600
 
-Plays a capture again and again to a pair of virtual interfaces, each time from other ports. Both programs
-capture the same packets, with the same filter and kernel buffer. Prints packets, drops, CPU time and memory.
-Needs Linux, root and dumpcap. Nothing is judged.
+Plays a capture to a pair of virtual interfaces. One that is too short is played again, from other ports: its
+connections never end then, and their number grows. Both programs capture the same packets, with the same
+filter and kernel buffer. Prints packets, drops, CPU time and memory. Needs Linux, root and dumpcap. Nothing
+is judged.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -39,33 +42,38 @@ BUSY = "while True: pass"
 
 def play(path: str, rate: float, seconds: float) -> None:
     """Send the packets of a capture, so many a second. Print their number, and how long it took."""
-    packets = [bytearray(packet[3]) for batch in open_captures([path]).batches() for packet in batch]
-    ports = struct.Struct(">HH")
     out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     out.bind((SENDS, 0))
     print("ready", flush=True)
     begin = time.monotonic()
-    sent = turn = 0
-    while time.monotonic() - begin < seconds:
-        turn += 1
-        for at in range(0, len(packets), BURST):
-            for data in packets[at : at + BURST]:
-                if turn > 1:
-                    source, target = ports.unpack_from(data, PORTS_AT)
-                    moved = (source, _next(target)) if source == BROKER_PORT else (_next(source), target)
-                    ports.pack_into(data, PORTS_AT, *moved)
-                out.send(data)
-            sent += BURST
-            ahead = sent / rate - (time.monotonic() - begin)
-            if ahead > 0:
-                time.sleep(ahead)
-            elif time.monotonic() - begin >= seconds:
+    sent = 0
+    for data in packets(path):
+        out.send(data)
+        sent += 1
+        if not sent % BURST:
+            passed = time.monotonic() - begin
+            if passed >= seconds:
                 break
+            time.sleep(max(0.0, sent / rate - passed))
     print(f"sent {sent} packets in {time.monotonic() - begin:.1f} s", flush=True)
 
 
-def _next(port: int) -> int:
-    return 10_000 + (port - 10_000 + 997) % 50_000
+def packets(path: str) -> Iterator[bytes]:
+    """Yield the packets of a capture again and again, each time from other client ports."""
+    ports = struct.Struct(">HH")
+    for turn in count():
+        for batch in open_captures([path]).batches():
+            for packet in batch:
+                data = bytearray(packet[3])
+                if turn:
+                    source, target = ports.unpack_from(data, PORTS_AT)
+                    moved = (source, _moved(target, turn)), (_moved(source, turn), target)
+                    ports.pack_into(data, PORTS_AT, *moved[source != BROKER_PORT])
+                yield data
+
+
+def _moved(port: int, turns: int) -> int:
+    return 10_000 + (port - 10_000 + 997 * turns) % 50_000
 
 
 def tree(pid: int) -> list[int]:

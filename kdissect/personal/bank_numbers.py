@@ -12,7 +12,6 @@ _IBAN = re.compile(
 )
 _CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)")
 _GROUPED = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{5}|\d{4}([ -])\d{6}\3\d{4}")
-# First digits and lengths of issuers (ISO/IEC 7812).
 # The end of a card's life after its number.
 _EXPIRES = re.compile(
     r"[^\w\n]{1,3}(?i:(?:exp\w{0,9}|valid(?: thru| until)?|g[üu]ltig bis|bis|cad\w{0,7}|scad\w{0,6}"
@@ -20,6 +19,7 @@ _EXPIRES = re.compile(
     r"(?:0[1-9]|1[0-2]) ?[/-] ?(?:20)?[2-4]\d(?!\d)"
 )
 _MAESTRO = "Maestro"  # a tenth of all numbers
+# First digits and lengths of issuers (ISO/IEC 7812).
 _ISSUERS = (
     ("Visa", re.compile(r"4(?:\d{12}|\d{15}|\d{18})")),
     ("Mastercard", re.compile(r"(?:5[1-5]\d{2}|222[1-9]|22[3-9]\d|2[3-6]\d{2}|27[01]\d|2720)\d{12}")),
