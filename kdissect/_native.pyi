@@ -1106,17 +1106,12 @@ class TrafficCounter:
     ) -> Self: ...
     # The first exchange that is Python's, or how many there are.
     def count(self, block: ExchangeBlock, start: int) -> int: ...
-    # Numbers of tallies and what was counted; a width; numbers of its intervals with their counts, and with
-    # their response times; bytes of records of tallies by topic.
-    def take(
+    # What a tally counted, and its bytes of records by topic.
+    def take_tally(self, number: int) -> tuple[TallyRow | None, list[int]]: ...
+    # A width; numbers of its intervals with their counts, and with their response times.
+    def take_series(
         self,
-    ) -> tuple[
-        list[tuple[int, TallyRow]],
-        int,
-        list[tuple[int, list[int]]],
-        list[tuple[int, DistributionRow]],
-        list[tuple[int, list[int]]],
-    ]: ...
+    ) -> tuple[int, list[tuple[int, list[int]]], list[tuple[int, DistributionRow]]]: ...
     # A connection is over.
     def close(self, info: ConnectionInfo, /) -> None: ...
 

@@ -73,9 +73,13 @@ class BlockMeter:
 
     def catch_up(self) -> None:
         """Hand over what was counted since the last time."""
-        tallies, _, _, _, record_bytes = self._counter.take()
-        for number, ((answered, silent), sums, _, _, (latency, broker, throttle, _)) in tallies:
-            group = self._groups[number]
+        for number, group in enumerate(self._groups):
+            counted, sizes = self._counter.take_tally(number)
+            for topic, size in zip(group.topics, sizes, strict=False):
+                topic.record_bytes += size
+            if counted is None:
+                continue
+            (answered, silent), sums, _, _, (latency, broker, throttle, _) = counted
             exchanges = group.exchanges
             exchanges.requests += answered + silent
             exchanges.responses += answered
@@ -90,9 +94,6 @@ class BlockMeter:
             for topic in group.topics:
                 topic.requests += answered + silent
                 topic.latency.add_row(latency)
-        for number, sizes in record_bytes:
-            for topic, size in zip(self._groups[number].topics, sizes, strict=False):
-                topic.record_bytes += size
 
     def _place_of(self, info: ConnectionInfo) -> tuple[str, list[int]]:
         """Return the capture set, and a number for the facts from which all labels and names follow."""

@@ -9,7 +9,7 @@ import os
 __all__ = ["INTERFACE", "is_compiled", "native", "why_without", "wish_for"]
 
 # Version of the interface between this version and the library.
-INTERFACE = 31
+INTERFACE = 32
 
 
 def _look() -> tuple[bool, str]:

@@ -7,6 +7,7 @@ counts and loses nothing. Bins are those of the library ddsketch, which a test c
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,13 +45,15 @@ def _value_of(index: int) -> float:
 class Distribution:
     """Counter of whole numbers from 0 on. Lower ones count as 0. Picklable."""
 
-    __slots__ = ("_bins", "_few", "_zeros", "count", "max", "min", "sum")
+    __slots__ = ("_bins", "_few", "_packed", "_zeros", "count", "max", "min", "sum")
 
     def __init__(self) -> None:
         self._few: tuple[int, ...] = ()
         """Values that are in no bin yet."""
         self._bins: dict[int, int] | None = None
         """Counts by bin, made when values are more than few."""
+        self._packed: tuple[array[int], array[int]] | None = None
+        """Bins that were written down and their counts, until others come: a tenth of the memory."""
         self._zeros = 0
         self.count = 0
         self.sum = 0
@@ -130,9 +133,13 @@ class Distribution:
         """Count all values of a distribution that was written down: its `bins`, sum, min and max."""
         held = dict(bins)
         more = zeros + sum(held.values())
-        if more:
+        if not more:
+            return
+        if self.count:
             self._put(zeros, held)
-            self._grow(more, sum_, low, high)
+        else:
+            self._zeros, self._packed = zeros, (array("q", held), array("Q", held.values()))
+        self._grow(more, sum_, low, high)
 
     def facts(self) -> dict[str, int] | None:
         """Return `count`, `sum`, `min` and `max`, which are exact, and `PERCENTILES`, or None without
@@ -160,7 +167,7 @@ class Distribution:
     def _own(self) -> dict[int, int]:
         """Return the bins, which take all further values."""
         if self._bins is None:
-            self._bins = {}
+            self._bins, self._packed = self._unpacked(), None
         if self._few:
             few, self._few = self._few, ()
             self._put(*_in_bins(few))
@@ -168,10 +175,15 @@ class Distribution:
 
     def _filled(self) -> tuple[int, dict[int, int]]:
         """Return how many values are 0, and the counts by bin, for reading."""
-        if self._bins is None:
+        if self._bins is None and not self._few:
+            return self._zeros, self._unpacked()
+        if self._bins is None and self._packed is None:
             return _in_bins(self._few)
         bins = self._own()
         return self._zeros, bins
+
+    def _unpacked(self) -> dict[int, int]:
+        return {} if self._packed is None else dict(zip(*self._packed, strict=True))
 
 
 def _in_bins(values: Sequence[int]) -> tuple[int, dict[int, int]]:

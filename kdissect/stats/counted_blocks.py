@@ -94,9 +94,11 @@ class BlockCounter:
 
     def catch_up(self) -> None:
         """Hand over what was counted since the last time."""
-        tallies, width_ns, intervals, latencies, _ = self._counter.take()
-        for number, counted in tallies:
-            self._tallies[number].add_counted(counted)
+        for number, tally in enumerate(self._tallies):
+            counted, _ = self._counter.take_tally(number)
+            if counted is not None:
+                tally.add_counted(counted)
+        width_ns, intervals, latencies = self._counter.take_series()
         series = Series(width_ns)
         for index, counts in intervals:
             series.count(index * width_ns, counts)

@@ -35,7 +35,7 @@ mod transfers;
 mod wire;
 
 /// Version of the interface between Python and this library. Python rejects another number.
-const INTERFACE: u32 = 31;
+const INTERFACE: u32 = 32;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

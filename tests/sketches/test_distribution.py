@@ -146,3 +146,45 @@ def test_bins_are_those_of_the_library(values: list[int]) -> None:
     middles = [(library._mapping.value(index), count) for index, count in bins]
     assert [pair for pair in found.quantities() if pair[0]] == middles
     assert bin_multiplier() == library._mapping._multiplier
+
+
+def written(values: list[int]) -> Distribution:
+    """Return the distribution of values as it was written down."""
+    one, found = Distribution(), Distribution()
+    one.add_all(values)
+    found.add_bins(*one.bins(), one.sum, one.min, one.max)
+    return found
+
+
+@pytest.mark.parametrize("more", [[], [7], list(range(0, 90_000, 1000))], ids=["none", "few", "many"])
+def test_what_was_written_down_counts_as_what_was_added(more: list[int]) -> None:
+    values = [0, 0, 5, 17, 17, *range(100, 100_000, 777)]
+    expected = Distribution()
+    expected.add_all(values + more)
+    added, added_at_once, merged, target = (written(values) for _ in range(4))
+    for value in more:
+        added.add(value)
+    added_at_once.add_all(more)
+    merged.merge(written(more))
+    empty = Distribution()
+    empty.merge(target)
+    empty.merge(written(more))
+    copied = pickle.loads(pickle.dumps(added))
+    for found in (added, added_at_once, merged, empty, copied):
+        assert (found.bins(), found.facts()) == (expected.bins(), expected.facts())
+    assert target.bins() == written(values).bins(), "it stays as it is"
+
+
+def test_what_was_written_down_takes_a_fraction_of_the_memory() -> None:
+    bins = [(index, 1000 + index) for index in range(300, 800)]
+    sizes = []
+    for is_read in (False, True):
+        tracemalloc.start()
+        kept = [Distribution() for _ in range(50)]
+        for one in kept:
+            one.add_bins(0, bins, 1, 1, 1)
+            if is_read:
+                one.add_bins(0, bins, 1, 1, 1)
+        sizes.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert sizes[0] < sizes[1] / 3

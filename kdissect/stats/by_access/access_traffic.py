@@ -262,8 +262,12 @@ class _Groups:
 
     def take(self) -> None:
         """Hand over what was counted since the last time."""
-        for number, ((complete, silent), _, times_ns, _, _) in self._counter.take()[0]:
-            of, times = self._counted[number], times_ns or ()
+        for number, of in enumerate(self._counted):
+            counted, _ = self._counter.take_tally(number)
+            if counted is None:
+                continue
+            (complete, silent), _, times_ns, _, _ = counted
+            times = times_ns or ()
             if of.accesses:
                 self._traffic.note_time(*times)
             for access in of.accesses:

@@ -315,14 +315,8 @@ impl Series {
     }
 }
 
-/// Of `take`.
-type Taken = (
-    Vec<(usize, TallyRow)>,
-    i64,
-    Vec<(i64, [u64; 4])>,
-    Vec<(i64, Option<DistributionRow>)>,
-    Vec<(usize, Vec<u64>)>,
-);
+/// Of `take_series`.
+type TakenSeries = (i64, Vec<(i64, [u64; 4])>, Vec<(i64, Option<DistributionRow>)>);
 
 /// Counts exchanges of blocks.
 #[pyclass(module = "kdissect._native")]
@@ -424,19 +418,20 @@ impl TrafficCounter {
         Ok(at)
     }
 
-    /// The counts since the last call: for each tally, and for each interval by its number, with
-    /// the intervals' width. Then response times of intervals, and record bytes of tallies by
-    /// topic.
-    fn take(&mut self) -> Taken {
-        let rows = self.tallies.iter_mut().enumerate();
-        let rows = rows.filter_map(|(number, tally)| Some((number, tally.take()?))).collect();
-        let has_bytes = |(_, tally): &(usize, &mut Tally)| !tally.record_bytes.is_empty();
-        let bytes = self.tallies.iter_mut().enumerate().filter(has_bytes);
-        let bytes = bytes.map(|(number, tally)| (number, std::mem::take(&mut tally.record_bytes))).collect();
-        let Some(series) = &mut self.series else { return (rows, 1, Vec::new(), Vec::new(), bytes) };
+    /// The counts of a tally since the last call, and its bytes of records by topic. One tally at a
+    /// time: as objects of Python they take ten times the memory.
+    fn take_tally(&mut self, number: usize) -> (Option<TallyRow>, Vec<u64>) {
+        let Some(tally) = self.tallies.get_mut(number) else { return (None, Vec::new()) };
+        (tally.take(), std::mem::take(&mut tally.record_bytes))
+    }
+
+    /// The counts since the last call for each interval by its number, after the intervals' width.
+    /// Then response times of intervals.
+    fn take_series(&mut self) -> TakenSeries {
+        let Some(series) = &mut self.series else { return (1, Vec::new(), Vec::new()) };
         let latencies = series.latencies.iter_mut().flat_map(|held| held.drain());
         let latencies = latencies.map(|(index, mut times)| (index, times.take())).collect();
-        (rows, series.width, series.held.drain().collect(), latencies, bytes)
+        (series.width, series.held.drain().collect(), latencies)
     }
 
     /// A connection is over.
