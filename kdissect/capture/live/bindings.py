@@ -116,6 +116,7 @@ class PcapHandle:
     ) -> None:
         self.name = name
         self._pcap = library()
+        self._dump: _Dump | None = None
         why = ctypes.create_string_buffer(ERROR_SIZE)
         self._handle = self._pcap.pcap_create(name.encode(), why)
         if not self._handle:
